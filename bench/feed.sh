@@ -1,5 +1,5 @@
 #!/bin/bash
-# feed.sh -- the change feed beside nginx, and how soon who waits is told.
+# feed.sh -- the change feed beside nginx, and the latency of a waiting reader.
 #
 #   bench/feed.sh [SECONDS] [DOCUMENTS...]    3 s each; 10,000 and 1,000,000
 #

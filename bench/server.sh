@@ -8,7 +8,7 @@
 # (fsync on), all by the same 64 clients of bench/load.c, pgbench for
 # PostgreSQL.  There a document is what it is here: jsonb, under an id that is
 # unique and a number in the order of insertion.  Statements come as text, as
-# pgbench sends them unless told otherwise, and prepared.  A machine that others
+# pgbench sends them by default, and prepared.  A machine that others
 # share is a third faster in one second than in the next, so measurements are
 # short, those that are compared stand beside each other, ROUNDS (15) times, and
 # of their ratios the median counts.  Between its own a server is stopped
@@ -47,8 +47,8 @@ INSERT INTO docs (id, body) VALUES ('d' || :n, '{"id":"d","pk":"d","n":1,\
 END
 }
 
-# Whoever has deferred work stands still between its measurements: it does that
-# work in its own time, and not in another's.
+# A server is stopped between its measurements, so that it does its deferred
+# work in its own time and not in another server's.
 runnel_pids() { echo "$runnel_pid"; }
 redis_pids() { echo "$redis_pid"; }
 pg_pids() { echo "$pg_pid" && pgrep -P "$pg_pid"; }

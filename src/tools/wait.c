@@ -14,7 +14,7 @@ struct wait {
     const struct rn_args *args;
     struct rn_target target;
     struct rn_arena arena;
-    struct rn_view upto; /* what the first answer told */
+    struct rn_view upto; /* the target of the first answer */
     uint64_t leases;
     bool is_over;
 };

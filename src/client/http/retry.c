@@ -121,7 +121,7 @@ static bool judge_reason(struct rn_retry *r, const struct rn_exchange *x,
 }
 
 static void judge_answer(struct rn_retry *r, const struct rn_exchange *x,
-                         bool clock_off, const runnel_error *told,
+                         bool clock_off, const runnel_error *failure,
                          struct rn_retry_verdict *v)
 {
     const struct rn_status *s = rn_status_read(x->status, x->sub_status);
@@ -131,7 +131,8 @@ static void judge_answer(struct rn_retry *r, const struct rn_exchange *x,
     switch (s->code) {
     case RN_THROTTLED:
         v->act = RN_RETRY_AGAIN;
-        v->pause_ms = told->retry_after_ms ? told->retry_after_ms : backoff(r);
+        v->pause_ms =
+            failure->retry_after_ms ? failure->retry_after_ms : backoff(r);
         return;
     case RN_BUSY:
         v->act = RN_RETRY_AGAIN;
@@ -168,13 +169,13 @@ struct rn_retry_verdict rn_retry_judge(struct rn_retry *r,
                                        bool clock_off, runnel_error *error)
 {
     struct rn_retry_verdict v = { .act = RN_RETRY_OVER };
-    runnel_error told = { 0 };
+    runnel_error failure = { 0 };
 
-    v.code = rn_exchange_error(x, &told);
+    v.code = rn_exchange_error(x, &failure);
     if (x->code != RUNNEL_OK)
         judge_failure(r, x, &v);
     else if (v.code != RUNNEL_OK)
-        judge_answer(r, x, clock_off, &told, &v);
+        judge_answer(r, x, clock_off, &failure, &v);
     if (v.act == RN_RETRY_AGAIN) {
         if (r->attempts >= r->policy.limit ||
             v.pause_ms > r->policy.wait_ms - r->waited_ms) {
@@ -184,8 +185,8 @@ struct rn_retry_verdict rn_retry_judge(struct rn_retry *r,
             r->waited_ms += v.pause_ms;
         }
     }
-    told.code = v.code;
+    failure.code = v.code;
     if (v.code != RUNNEL_OK && error)
-        *error = told;
+        *error = failure;
     return v;
 }

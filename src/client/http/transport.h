@@ -48,7 +48,7 @@ struct rn_transport_ops {
 
 struct rn_network {
     const struct rn_network_ops *ops;
-    struct rn_env *env; /* clock, chance, sleep */
+    struct rn_env *env; /* clock, random numbers, sleep */
 };
 
 struct rn_network_ops {

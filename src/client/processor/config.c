@@ -66,16 +66,16 @@ static runnel_code copy_name(const char *text, const char *what,
 static void make_host(struct rn_env *env, char out[RN_HOST_MAX + 1])
 {
     char machine[65] = "host";
-    uint32_t chance;
+    uint32_t random;
 
     if (gethostname(machine, sizeof(machine) - 1))
         snprintf(machine, sizeof(machine), "host");
     for (char *c = machine; *c; c++)
         if (strchr("/\\?#", *c))
             *c = '-';
-    rn_random(env, &chance, sizeof(chance));
+    rn_random(env, &random, sizeof(random));
     snprintf(out, RN_HOST_MAX + 1, "%s-%ld-%08x", machine, (long)getpid(),
-             chance);
+             random);
 }
 
 /* Compares the names only; the bootstrap compares the rids. */

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
-struct told {
-    struct told *next;
+struct queued {
+    struct queued *next;
     runnel_event event;
     runnel_error error;
     char message[RN_EVENT_MESSAGE_MAX];
@@ -19,14 +19,14 @@ struct rn_events {
     void *context;
     struct rn_task task;
     pthread_mutex_t lock; /* guards the rest */
-    struct told *first, *last;
+    struct queued *first, *last;
     size_t count;
     uint64_t lost;
 };
 
-static struct told *pop(struct rn_events *e)
+static struct queued *pop(struct rn_events *e)
 {
-    struct told *t;
+    struct queued *t;
 
     pthread_mutex_lock(&e->lock);
     t = e->first;
@@ -43,7 +43,7 @@ static struct told *pop(struct rn_events *e)
 static int64_t events_step(void *context)
 {
     struct rn_events *e = context;
-    struct told *t = pop(e);
+    struct queued *t = pop(e);
 
     if (!t)
         return RN_TASK_IDLE;
@@ -96,7 +96,7 @@ static const char *keep(const char *text, char *to, size_t room)
 
 void rn_events_put(struct rn_events *e, const runnel_event *event)
 {
-    struct told *t = rn_new(sizeof(*t));
+    struct queued *t = rn_new(sizeof(*t));
     bool is_full;
 
     if (t) {

@@ -122,10 +122,10 @@ void rn_host_learn(struct rn_host *h, const struct rn_lease_store_call *call)
 int64_t rn_host_jitter(struct rn_host *h, uint32_t ms, unsigned low,
                        unsigned high)
 {
-    uint32_t chance;
+    uint32_t random;
 
-    rn_random(h->env, &chance, sizeof(chance));
-    return (int64_t)ms * (low + chance % (high - low + 1)) * (ms_ns / 100);
+    rn_random(h->env, &random, sizeof(random));
+    return (int64_t)ms * (low + random % (high - low + 1)) * (ms_ns / 100);
 }
 
 void rn_host_draw_session(struct rn_host *h, char out[RN_SESSION_MAX])

@@ -83,10 +83,10 @@ static void back_off(struct rn_window *w, struct rn_delivery *d,
 {
     int64_t delay = rn_pause(w->options->retry_delay_ms, failures - 1,
                              w->options->retry_delay_max_ms);
-    uint32_t chance;
+    uint32_t random;
 
-    rn_random(w->env, &chance, sizeof(chance));
-    delay = delay * 1000000 / 8 * (7 + chance % 3); /* 7/8 to 9/8 */
+    rn_random(w->env, &random, sizeof(random));
+    delay = delay * 1000000 / 8 * (7 + random % 3); /* 7/8 to 9/8 */
     d->state = RN_DELIVERY_BACKOFF;
     d->due_ns = now_ns + delay;
 }

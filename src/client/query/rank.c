@@ -1,8 +1,8 @@
 /* rank.c -- ORDER BY RANK over several ranges.
  *
  * The statistics of all ranges of the container are added up, whatever keys the
- * query is limited to: that is the scope that the official SDKs use unless told
- * otherwise.  Then the best rows by each score are fetched, and fused.
+ * query is limited to: that is the default scope of the official SDKs.  Then
+ * the best rows by each score are fetched, and fused.
  */
 #include "client/query/rank.h"
 

@@ -56,8 +56,8 @@ void rn_screen_end(struct rn_screen *screen);
 /* Waits for a key, a new size or a signal for at most that long. */
 int rn_screen_wait(struct rn_screen *screen, uint32_t ms);
 
-/* Restores the terminal if a screen is open, for who is about to end the
- * process.  Any thread; harmless at any time. */
+/* Restores the terminal if a screen is open, for a thread that is about to
+ * end the process.  Any thread; harmless at any time. */
 void rn_screen_restore(void);
 
 #endif

@@ -6,8 +6,8 @@
  * second restores the terminal and ends the process at once.  SIGPIPE is
  * ignored: out.h reports a broken pipe.
  *
- * A child process inherits the blocked signals; whoever forks unblocks them in
- * the child with rn_signals_reset.
+ * A child process inherits the blocked signals; the function that forks
+ * unblocks them in the child with rn_signals_reset.
  */
 #ifndef RN_TOOLS_COMMON_SIGNALS_H
 #define RN_TOOLS_COMMON_SIGNALS_H

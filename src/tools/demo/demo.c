@@ -119,7 +119,7 @@ static double lsn_of(const struct rn_metrics *m, const char *range)
     return 0;
 }
 
-/* Who has each lease now, and who had it before. */
+/* Prints the host that has each lease now, and the host that had it before. */
 static void compare_rows(struct demo *d)
 {
     int64_t now = rn_mono_ns(rn_env_real());

@@ -136,7 +136,7 @@ void rn_hosts_count(struct rn_hosts *hosts)
 
 /* ---- checking ------------------------------------------------------------ */
 
-static void check_one(const struct rn_intervals *i, const char *who,
+static void check_one(const struct rn_intervals *i, const char *name,
                       struct rn_findings *findings)
 {
     static const char remedy[] =
@@ -149,12 +149,12 @@ static void check_one(const struct rn_intervals *i, const char *who,
         rn_findings_add(findings, RN_FINDING_FAULT, "intervals", remedy,
                         "%s renews its leases every %u ms, but they expire "
                         "after %u ms: it loses them all the time",
-                        who, i->renew_ms, i->expire_ms);
+                        name, i->renew_ms, i->expire_ms);
     } else if (i->expire_ms / 3 < i->renew_ms) {
         rn_findings_add(findings, RN_FINDING_WARNING, "intervals", remedy,
                         "%s renews its leases every %u ms, and they expire "
                         "after %u ms: one slow request loses them",
-                        who, i->renew_ms, i->expire_ms);
+                        name, i->renew_ms, i->expire_ms);
     }
     if (i->acquire_ms >= i->expire_ms) {
         rn_findings_add(findings, RN_FINDING_WARNING, "intervals",
@@ -162,7 +162,7 @@ static void check_one(const struct rn_intervals *i, const char *who,
                         "13s",
                         "%s looks for free leases every %u ms, and they expire "
                         "after %u ms",
-                        who, i->acquire_ms, i->expire_ms);
+                        name, i->acquire_ms, i->expire_ms);
     }
 }
 
@@ -180,7 +180,7 @@ static const char *name_host(const struct rn_doctor_host *h, char out[256])
     return out;
 }
 
-static void tell_difference(const struct rn_intervals *a, const char *who,
+static void tell_difference(const struct rn_intervals *a, const char *name,
                             const struct rn_intervals *b, const char *other,
                             struct rn_findings *findings)
 {
@@ -189,7 +189,7 @@ static void tell_difference(const struct rn_intervals *a, const char *who,
                     "--lease-renew and --lease-expire",
                     "%s acquires, renews and expires after %u, %u and %u ms, "
                     "%s after %u, %u and %u",
-                    who, a->acquire_ms, a->renew_ms, a->expire_ms, other,
+                    name, a->acquire_ms, a->renew_ms, a->expire_ms, other,
                     b->acquire_ms, b->renew_ms, b->expire_ms);
 }
 
@@ -198,7 +198,7 @@ void rn_hosts_check_intervals(const struct rn_hosts *hosts,
                               struct rn_findings *findings)
 {
     struct rn_intervals first = { 0 };
-    char who[256], other[256] = "a host with these options";
+    char name[256], other[256] = "a host with these options";
 
     if (wanted) {
         first = *wanted;
@@ -207,10 +207,10 @@ void rn_hosts_check_intervals(const struct rn_hosts *hosts,
     for (const struct rn_doctor_host *h = hosts->first; h; h = h->next) {
         if (is_dead(hosts, h))
             continue;
-        name_host(h, who);
-        check_one(&h->intervals, who, findings);
+        name_host(h, name);
+        check_one(&h->intervals, name, findings);
         if (differ(&first, &h->intervals))
-            tell_difference(&first, other, &h->intervals, who, findings);
+            tell_difference(&first, other, &h->intervals, name, findings);
         if (!first.expire_ms) {
             first = h->intervals;
             name_host(h, other);
@@ -230,24 +230,24 @@ static bool shares_name(const struct rn_hosts *hosts,
 void rn_hosts_check_names(const struct rn_hosts *hosts,
                           struct rn_findings *findings)
 {
-    char who[256];
+    char name[256];
 
     for (const struct rn_doctor_host *h = hosts->first; h; h = h->next) {
-        name_host(h, who);
+        name_host(h, name);
         if (is_dead(hosts, h)) {
             rn_findings_add(findings, RN_FINDING_WARNING, "hosts",
                             "start a host, which takes them over; 'runnel "
                             "leases release' frees them at once",
                             "%s has not renewed its %u lease%s for %lld s: it "
                             "is dead",
-                            who, h->leases, rn_plural(h->leases),
+                            name, h->leases, rn_plural(h->leases),
                             (long long)(hosts->now_ms - h->written_ms) / 1000);
         } else if (shares_name(hosts, h)) {
             rn_findings_add(findings, RN_FINDING_WARNING, "hosts",
                             "give each host an --instance of its own",
                             "two processes are %s: they take the leases from "
                             "each other",
-                            who);
+                            name);
         }
     }
 }

@@ -107,7 +107,8 @@ int rn_child_start(struct rn_child *child, const struct rn_guard *guard,
         become(guard, command, environment, in[0], out[1]);
     rn_free(environment);
     if (!error) {
-        setpgid(child->pid, child->pid); /* whoever comes first */
+        /* The child does the same: either may be first. */
+        setpgid(child->pid, child->pid);
         child->pid_fd = pidfd_open(child->pid, 0);
         child->in = in[1];
         child->out = out[0];

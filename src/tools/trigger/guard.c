@@ -77,7 +77,7 @@ void rn_guard_stop(struct rn_guard *guard)
     *guard = (struct rn_guard){ .fd = -1 };
 }
 
-/* If the guard itself was killed there is nobody to tell. */
+/* Ignores a failure: if the guard was killed, nothing reads messages. */
 static void send(const struct rn_guard *guard, int32_t message)
 {
     while (write(guard->fd, &message, sizeof(message)) < 0 && errno == EINTR)

@@ -198,7 +198,7 @@ static int open_letters(struct rn_trigger *t)
     return l->handler ? RN_EXIT_OK : rn_report(RN_EXIT_FAILED, "out of memory");
 }
 
-/* A container that does not exist is told at once, and by its name. */
+/* A container that does not exist is reported at once, and by its name. */
 static int check_container(const struct rn_trigger *t, const char *option,
                            const char *name, runnel_container *container)
 {
