@@ -49,17 +49,8 @@ client/lease/store_container.c   a kind of store behind the contract store.h
 client/processor/host_health.c   the host as other threads see it, host.h
 client/processor/host_wait.c     the host as other threads see it, host.h
 client/processor/window_judge.c  what a window does with a verdict, window.h
-'
-# These have no header of their own yet; the list only gets shorter.
-ELSEWHERE+='
-json/parse.c
-json/value.c
-server/seed.c
-tools/common/manual.c
-tools/copy/ends.c
-tools/copy/verify.c
-tools/trigger/event.c
-tools/trigger/metrics.c
+json/parse.c                     makes the values of json.h
+json/value.c                     reads the values of json.h
 '
 export ELSEWHERE
 
