@@ -112,8 +112,8 @@ def _():
     server.end()
 
 
-@case("beyond the throughput a bulk is told so for each operation, and a batch "
-      "in whole")
+@case("beyond the throughput each operation of a bulk gets 429, and a batch "
+      "gets it in whole")
 def _():
     server = Server("--enforce-throughput")
     client = Client(server)

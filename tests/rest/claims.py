@@ -34,7 +34,7 @@ def prepare():
 
 
 def hold(claims):
-    """Sends each claim; all that do not hold are told."""
+    """Sends each claim; all that do not hold are reported."""
     server, client = prepare()
     wrong = []
     for sentence, wanted, words, args, more in claims:
@@ -168,7 +168,8 @@ def _():
     ])
 
 
-@case("a signature that does not fit is told what should have been signed")
+@case("the answer to a signature that does not fit names what should have been "
+      "signed")
 def _():
     server, client = prepare()
     other = Client(server, key="eA==").ask("GET", "/dbs/d/colls/c")
@@ -212,8 +213,8 @@ def _():
 
 # ---- what answers are made of ------------------------------------------------
 
-@case("a path that names nothing is told so to who has signed it in any way a "
-      "client would, and to nobody else")
+@case("a path that names nothing is reported only to a client that has signed "
+      "it in a way that clients do")
 def _():
     server, client = prepare()
 
@@ -599,8 +600,8 @@ def _():
     server.end()
 
 
-@case("that a document to be replaced is not there is told before what is wrong "
-      "with its replacement")
+@case("that a document to be replaced is not there is reported before what is "
+      "wrong with its replacement")
 def _():
     server, client = prepare()
     for body, status, sub in (
@@ -612,7 +613,7 @@ def _():
         for id, wanted in (("1", (status, sub)), ("none", (404, 0))):
             answer = client.ask("PUT", D + "/" + id, body, pk=["p"])
             equal((answer.status, answer.substatus), wanted, (id, str(body)[:40]))
-    # A key that does not fit is told first: it says where to look.
+    # A key that does not fit is reported first: it says where to look.
     client.must(400, "PUT", D + "/none", {"id": "x"}, pk=["p", "q"])
     client.must(400, "PUT", D + "/none", {"id": "x"})
     server.end()
@@ -649,7 +650,7 @@ def _():
     server.end()
 
 
-@case("what is wrong with a patch is told in JSON, and a word that only begins "
+@case("errors in a patch are reported in JSON, and a word that only begins "
       "like FROM is none")
 def _():
     server, client = prepare()

@@ -82,7 +82,7 @@ def ask(port, rounds, wrong):
                     got = [take(reader) for _ in wanted]
                     assert got == wanted, got
             rounds -= PER_CONNECTION
-    except Exception as error:  # of a thread; told by the case
+    except Exception as error:  # of a thread; the case reports it
         wrong.append(error)
 
 

@@ -307,7 +307,7 @@ def _():
     server.end()
 
 
-@case("what is wrong with a whole batch in binary is told in JSON, which .NET "
+@case("errors of a whole batch in binary are reported in JSON, which .NET "
       "reads with any failure")
 def _():
     server, client = prepare()

@@ -1,5 +1,5 @@
-"""many.py -- ten thousand containers, sixty-four who want the same one, and
-what some rename while others name it by its rid."""
+"""many.py -- ten thousand containers, sixty-four clients that create the
+same one, and resources that are renamed while others name them by their rid."""
 import threading
 import time
 
@@ -128,8 +128,7 @@ def ask_by_rid(server, made, asks, **headers):
     return in_threads(len(asks), ask)
 
 
-@case("a document that is renamed all the while is there for whoever names it "
-      "by its rid")
+@case("a document that is renamed all the while is found by its rid")
 def _():
     server = Server()
     client = Client(server)
@@ -151,8 +150,7 @@ def _():
     server.end()
 
 
-@case("a user that is renamed all the while is there for whoever names it by "
-      "its rid")
+@case("a user that is renamed all the while is found by its rid")
 def _():
     server = Server()
     client = Client(server)

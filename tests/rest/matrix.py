@@ -1,4 +1,4 @@
-"""matrix.py -- who may do what: verb x resource x credential x mutation.
+"""matrix.py -- rights: verb x resource x credential x mutation.
 
 Goal: without a valid signature or token nothing is written or revealed; a
 read-only key or token changes nothing; a token for one resource reaches no
@@ -36,8 +36,8 @@ ALL = {"query": "SELECT * FROM c"}
 PATCH = {"operations": [{"op": "set", "path": "/n", "value": 1}]}
 CONTAINER = {"id": "c", "partitionKey": {"paths": ["/pk"], "version": 2}}
 
-# One verb on one resource.  `status` is the answer to who may.  `kind` and what
-# follows are for tokens: what of a container it is about.
+# One verb on one resource.  `status` is the answer to a client that may.
+# `kind` and what follows are for tokens: what of a container it is about.
 Target = namedtuple("Target", "verb path body headers status writes secret kind "
                     "container id pk", defaults=(None,) * 4)
 
@@ -75,7 +75,7 @@ def account_targets(offer):
 
 
 def stray_targets():
-    """Paths that name no resource, which nobody is told without a right."""
+    """Paths that name no resource, which only a client with a right learns."""
     for path, status in (
             ("/foo", 404), ("/foo/bar", 404), ("/dbs/d/foo", 404),
             ("/DBS/d", 404), ("/dbs/d/colls/c/docs/1/attachments/2", 404),
@@ -169,8 +169,8 @@ def all_targets(offer):
 
 # ---- credentials -------------------------------------------------------------
 
-# `rights`: write, read, or for a token its permission; or the status that
-# whoever comes with it gets whatever he asks for.
+# `rights`: write, read, or for a token its permission; or the status
+# of every request with it.
 Credential = namedtuple("Credential", "name key token rights")
 
 
@@ -200,7 +200,7 @@ def prepare(server):
 
 
 def forged(key, token):
-    """What stands in a token that is good, signed by whoever holds `key`."""
+    """What stands in a token that is good, signed with `key`."""
     grant = token.split(";")[1]
     text = b"resource token\n" + base64.b64decode(grant)
     mac = hmac.new(base64.b64decode(key), text, hashlib.sha256).digest()
@@ -241,8 +241,8 @@ def credentials(server, client):
     client.must(201, "POST", "/dbs/d/users", {"id": "v"})
     token, rights = granted(client, "all", "All", self, user="v")
     yield Credential("the token all", None, token, rights)
-    # Whoever may write could have been given such a token; who may only read
-    # could not.
+    # A client that may write could have been given such a token; a client that
+    # may only read could not.
     for name, key in [*keys.items(), ("emulators'", wire.EMULATOR_KEY)]:
         yield Credential(f"the token all, signed by the key {name}", None,
                          forged(key, token),

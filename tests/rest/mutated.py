@@ -80,37 +80,37 @@ BITS = ["\"", "{", "}", "[", "]", ",", ":", "\\", "\\u0000", "\\ud800", "1e999",
         "_ts"]
 
 
-def mutate(chance, text):
+def mutate(rng, text):
     text = list(text)
-    for _ in range(chance.choice((1, 1, 2, 3, 8))):
-        at = chance.randrange(len(text)) if text else 0
-        how = chance.randrange(5)
+    for _ in range(rng.choice((1, 1, 2, 3, 8))):
+        at = rng.randrange(len(text)) if text else 0
+        how = rng.randrange(5)
         if how == 0:
-            del text[at:at + chance.randint(1, 6)]
+            del text[at:at + rng.randint(1, 6)]
         elif how == 1:
-            text[at:at] = chance.choice(BITS)
+            text[at:at] = rng.choice(BITS)
         elif how == 2:
-            text[at:at + 1] = chance.choice(BITS)
+            text[at:at + 1] = rng.choice(BITS)
         elif how == 3:
-            text[at:at] = text[at // 2:at // 2 + chance.randint(1, 30)]
+            text[at:at] = text[at // 2:at // 2 + rng.randint(1, 30)]
         else:
-            text[at:at + 1] = chr(chance.randrange(256))
+            text[at:at + 1] = chr(rng.randrange(256))
     return "".join(text)
 
 
-def message(chance):
-    verb, path, body, headers = chance.choice(REQUESTS)
+def message(rng):
+    verb, path, body, headers = rng.choice(REQUESTS)
     text, headers = json.dumps(body) if body else "", dict(headers)
-    if text and chance.random() < 0.75:
-        text = mutate(chance, text)
+    if text and rng.random() < 0.75:
+        text = mutate(rng, text)
     elif headers:
-        name = chance.choice(sorted(headers))
-        headers[name] = mutate(chance, headers[name])
+        name = rng.choice(sorted(headers))
+        headers[name] = mutate(rng, headers[name])
     date = date_of(time.time())
     headers.update({"Host": "localhost", "x-ms-version": "2020-07-15",
                     "x-ms-date": date,
                     "authorization": sign(EMULATOR_KEY, verb, path, date)})
-    body = text.encode("utf-8" if chance.random() < 0.7 else "latin-1",
+    body = text.encode("utf-8" if rng.random() < 0.7 else "latin-1",
                        "replace")
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()
                    if "\r" not in value and "\n" not in value)
@@ -121,7 +121,7 @@ def message(chance):
 @case("a request that is not quite good gets an answer that is JSON, and none "
       "is a fault of the server")
 def _():
-    chance = random.Random(SEED)
+    rng = random.Random(SEED)
     server = Server()
     client = Client(server)
     client.must(201, "POST", "/dbs", {"id": "d"})
@@ -134,7 +134,7 @@ def _():
                     pk=["p"])
     connection, statuses = None, set()
     for _ in range(COUNT):
-        verb, sent = message(chance)
+        verb, sent = message(rng)
         connection = connection or socket.create_connection(
             ("127.0.0.1", server.port), 60)
         connection.sendall(sent)

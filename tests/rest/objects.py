@@ -129,8 +129,8 @@ def _():
     server.end()
 
 
-@case("in a container of old who names no partition key means the documents "
-      "that have none")
+@case("in a container of old a write that names no partition key means the "
+      "documents that have none")
 def _():
     server = Server()
     client = Client(server)
@@ -269,7 +269,7 @@ def _():
     server.end()
 
 
-@case("a container tells how much it holds, range by range, when asked")
+@case("a container reports how much it holds, range by range, when asked")
 def _():
     server = Server("--ranges", "3")
     client = Client(server)
@@ -279,18 +279,18 @@ def _():
     plain = client.must(200, "GET", "/dbs/d/colls/c").json
 
     def ask():
-        told = client.must(200, "GET", "/dbs/d/colls/c",
-                           x_ms_documentdb_populatepartitionstatistics="True",
-                           x_ms_documentdb_populatequotainfo="True")
-        told_of_index = "x-ms-documentdb-collection-%s-progress"
-        equal([told.headers.get(told_of_index % each) for each in (
+        got = client.must(200, "GET", "/dbs/d/colls/c",
+                          x_ms_documentdb_populatepartitionstatistics="True",
+                          x_ms_documentdb_populatequotainfo="True")
+        index_progress = "x-ms-documentdb-collection-%s-progress"
+        equal([got.headers.get(index_progress % each) for each in (
             "index-transformation", "lazy-indexing")], ["100", None])
-        ranges = told.json.pop("statistics")
+        ranges = got.json.pop("statistics")
         usage = dict(each.split("=") for each in
-                     told.headers["x-ms-resource-usage"].strip(";").split(";"))
+                     got.headers["x-ms-resource-usage"].strip(";").split(";"))
         quota = [each.split("=")[0] for each in
-                 told.headers["x-ms-resource-quota"].strip(";").split(";")]
-        equal((told.json, [each["id"] for each in ranges], list(usage)),
+                 got.headers["x-ms-resource-quota"].strip(";").split(";")]
+        equal((got.json, [each["id"] for each in ranges], list(usage)),
               (plain, ["0", "1", "2"], quota))
         count = sum(each["documentCount"] for each in ranges)
         equal(usage["documentsCount"], str(count))
@@ -319,11 +319,11 @@ def _():
     client.must(201, "POST", "/dbs/d/colls",
                 {"id": "c", "partitionKey": {"paths": ["/pk"]}})
     counted = {"x_ms_documentdb_populatepartitionstatistics": "True"}
-    told = client.must(200, "GET", "/dbs/d/colls/c", **counted).json
-    equal(len(told["statistics"]), 1)
-    for made in (client.must(200, "PUT", "/dbs/d/colls/c", told),
+    got = client.must(200, "GET", "/dbs/d/colls/c", **counted).json
+    equal(len(got["statistics"]), 1)
+    for made in (client.must(200, "PUT", "/dbs/d/colls/c", got),
                  client.must(200, "GET", "/dbs/d/colls/c"),
-                 client.must(201, "POST", "/dbs/d/colls", {**told, "id": "e"})):
+                 client.must(201, "POST", "/dbs/d/colls", {**got, "id": "e"})):
         assert "statistics" not in made.json, made.body
     for name in "ce":
         again = client.must(200, "GET", "/dbs/d/colls/" + name, **counted)
@@ -344,10 +344,10 @@ def _():
              {"id": f"{n}-{k}", "pk": n % 50}} for k in range(100)],
             pk=[n % 50], x_ms_cosmos_is_batch_request="true",
             x_ms_cosmos_batch_atomic="true")
-    told = client.must(200, "GET", "/dbs/d/colls/c",
-                       x_ms_documentdb_populatepartitionstatistics="True")
+    got = client.must(200, "GET", "/dbs/d/colls/c",
+                      x_ms_documentdb_populatepartitionstatistics="True")
     equal([(each["documentCount"], each["sampledDistinctPartitionKeyCount"])
-           for each in told.json["statistics"]], [(35000, 50)])
+           for each in got.json["statistics"]], [(35000, 50)])
     server.end()
 
 

@@ -96,7 +96,7 @@ def _():
     equal([(each.status, each.substatus) for each in asks(zero, future)],
           [(404, 1002)] * 4)  # a child knows how far its parent came
     equal([each.status for each in asks(zero, now0)], [200, 404, 200, 200])
-    # And its children's children, and who was merged of those.
+    # And its children's children, and the ranges merged from those.
     for times in range(2):
         living = client.must(200, "GET", C + "/docs/1", pk=[zero])
         id = living.headers["x-ms-documentdb-partitionkeyrangeid"]
@@ -231,7 +231,8 @@ def _():
     server.end()
 
 
-@case("a query that gives up its way and takes another tells its session once")
+@case("a query that gives up its way and takes another returns its session "
+      "once")
 def _():
     server = Server()
     client = prepare(server)
@@ -303,7 +304,7 @@ def _():
     server.end()
 
 
-@case("who is told that his session is not available is told of which container")
+@case("the answer to a session that is not available names the container")
 def _():
     server = Server()
     client = Client(server)

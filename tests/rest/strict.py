@@ -86,7 +86,7 @@ def _():
 
 
 def first_change(client, path, lsn):
-    """The first write of a new container; all that is told before and after."""
+    """The first write of a new container; the answers before and after."""
     def seen(n):
         return client.ask("GET", path + "/docs",
                           x_ms_session_token=f"0:-1#{n}").status

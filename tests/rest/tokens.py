@@ -170,7 +170,8 @@ def _():
     server.end()
 
 
-@case("a token for a part of a container is not told how much is in the whole")
+@case("a token for a part of a container does not learn how much is in the "
+      "whole")
 def _():
     server = Server()
     client, whole = prepare(server)
@@ -182,15 +183,15 @@ def _():
             ("", {"resourcePartitionKey": ["x"]}), ("/docs/1", {}),
             ("/docs/1", {"resourcePartitionKey": ["x"]})))]
     plain = client.must(200, "GET", C).json
-    for token, is_told in ((whole, True), *((part, False) for part in parts)):
-        told = Client(server, token=token).must(
+    for token, is_shown in ((whole, True), *((part, False) for part in parts)):
+        found = Client(server, token=token).must(
             200, "GET", C, x_ms_documentdb_populatequotainfo="true",
             x_ms_documentdb_populatepartitionstatistics="true")
-        equal("x-ms-resource-usage" in told.headers, is_told)
-        equal("x-ms-resource-quota" in told.headers, is_told)
-        equal("statistics" in told.json, is_told)
-        told.json.pop("statistics", None)
-        equal(told.json, plain)
+        equal("x-ms-resource-usage" in found.headers, is_shown)
+        equal("x-ms-resource-quota" in found.headers, is_shown)
+        equal("statistics" in found.json, is_shown)
+        found.json.pop("statistics", None)
+        equal(found.json, plain)
     server.end()
 
 
@@ -246,8 +247,8 @@ def wait_for_change(server, client, result):
     return thread
 
 
-@case("who waits for a change until his token or key is good no more is told "
-      "so, and not the change")
+@case("a reader that waits for a change until its token or key is good no more "
+      "gets 403 or 401, and not the change")
 def _():
     server = Server("--test-mode")
     client, _token = prepare(server)

@@ -90,7 +90,7 @@ def date_of(seconds):
 
 
 def sign(key, verb, path, date, rid=None, kind=None):
-    """The authorization of a request by a key.  A path that does not tell its
+    """The authorization of a request by a key.  A path that does not name its
     own resource type has it in `kind`, and its link as it is in `rid`."""
     return cases.sign(verb, path, key, date, rid, kind)["authorization"]
 
