@@ -160,7 +160,7 @@ def _():
             assert processor.base in waiting.answer[2]["message"]
 
 
-@case("a server that stops answers who waits")
+@case("a server that stops answers open waits")
 def _():
     with Server() as server:
         container = server.make()

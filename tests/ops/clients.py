@@ -1,7 +1,7 @@
 """clients.py -- clients that speak too soon, end too soon, or do not listen.
 
 Method: bytes on sockets.  Nothing is timed: a server that has answered fifty
-other requests since has had its chance.
+other requests since would have answered.
 """
 import json
 import os
@@ -134,7 +134,7 @@ def _():
 
 
 @case("a query whose client is gone gives its worker to others, and one that "
-      "takes no time is answered to who has only ended his side")
+      "takes no time is answered to a client that has only ended its side")
 def _():
     with Server("--workers", "1", "--log-requests") as server:
         container = server.make()
@@ -160,8 +160,8 @@ def _():
         server.wait_for_line("the client has ended the connection")
 
 
-@case("without descriptors clients wait, the operator is told, and they are "
-      "served when there are some again; the data have some at all times")
+@case("without descriptors clients wait, the log says so, and they are served "
+      "when there are some again; the data have some at all times")
 def _():
     with Server() as server:
         pid = server.process.pid

@@ -1,7 +1,7 @@
 """control.py -- the control routes and the test mode, over HTTP.
 
-Goal: a test can turn the clock, order faults and put an LSN forward, and nobody
-who may not can do any of it.
+Goal: a test can turn the clock, order faults and put an LSN forward, and only a
+client that may can do any of it.
 Method: one server in test mode, one without, real requests.
 """
 import http.client
@@ -118,7 +118,8 @@ def _():
               {"waiting": 0, "taken": 2 * len(FAULTS)})
 
 
-@case("a fault strikes what it was ordered for and spares what it was told to")
+@case("a fault strikes what it was ordered for and spares what its order "
+      "excludes")
 def _():
     with Server("--test-mode") as server:
         container = server.make()

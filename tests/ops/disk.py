@@ -62,7 +62,7 @@ def put_much(server, container):
 
 
 def listed(server, container):
-    """What each way of reading shows, and the session it tells."""
+    """What each way of reading shows, and the session it returns."""
     docs = container + "/docs"
     query = {"content-type": "application/query+json",
              "x-ms-documentdb-isquery": "true",
@@ -133,8 +133,8 @@ def _():
         equal(listed(server, container)[0], ["1", "2", "3"])
 
 
-@case("after a failed sync no write is acknowledged, reads go on, and readiness "
-      "tells why, until the server was started anew")
+@case("after a failed sync no write is acknowledged, reads go on, and "
+      "readiness says why, until the server was started anew")
 def _():
     with Shimmed() as server:
         container = server.make()
@@ -189,8 +189,7 @@ def _():
             equal(server.get(container, number, "p")[0], 200)
 
 
-@case("more writes than the queue holds are told to come again, and those in it "
-      "are done")
+@case("more writes than the queue holds get 429, and those in it are done")
 def _():
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     assert hard > QUEUE + 500, f"{hard} files"
@@ -242,8 +241,8 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
 
 
-@case("below the reserve, with room in the map's own file, writes work and "
-      "readiness tells so")
+@case("below the reserve, with room in the map's own file, writes work and the "
+      "server stays ready")
 def _():
     with Shimmed() as server:
         container = server.make()
@@ -278,7 +277,8 @@ def _():
         assert line["free_bytes"] < line["reserve_bytes"], line
 
 
-@case("a server that starts on a full disk deletes, and tells that it is full")
+@case("a server that starts on a full disk deletes, and reports that it is "
+      "full")
 def _():
     with Shimmed() as server:
         container = server.make()
@@ -296,7 +296,7 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
 
 
-@case("where a quota leaves no space, readiness does not tell of the reserve")
+@case("where a quota leaves no space, readiness does not name the reserve")
 def _():
     with Shimmed() as server:
         container = server.make()
@@ -309,7 +309,7 @@ def _():
         equal(server.ask("GET", "/readyz", key=None)[2], {"ready": True})
 
 
-@case("with the log at its ceiling readiness tells that writes wait, and is "
+@case("with the log at its ceiling readiness says that writes wait, and is "
       "gone when they are refused")
 def _():
     with Server("--wal-bytes", "96M") as server:
@@ -342,14 +342,14 @@ def _():
         equal(put(server, container, "last")[0], 201)
 
 
-@case("a checkpoint that fails is counted at every attempt and told of once, "
+@case("a checkpoint that fails is counted at every attempt and logged once, "
       "with the reason, and once when it is over")
 def _():
     with Server("--checkpoint-ms", "100") as server:
         def failures():
             return server.metrics()["runnel_checkpoint_failures_total"]
 
-        def told(words):
+        def logged(words):
             return [json.loads(line) for line in server.lines if words in line]
 
         container = server.make()
@@ -364,10 +364,10 @@ def _():
         os.rmdir(in_its_place)
         server.wait_for_line("checkpoints are written again")
         assert server.metrics()["runnel_checkpoints_total"] > written
-        line, = told("cannot write a checkpoint")
+        line, = logged("cannot write a checkpoint")
         equal((line["level"], "checkpoint.tmp: " in line["err"]),
               ("warn", True), line)
-        equal(len(told("written again")), 1)
+        equal(len(logged("written again")), 1)
 
 
 @case("SIGTERM finishes what was begun, accepts nothing more and ends with 0")

@@ -1,5 +1,5 @@
-/* disk_shim.c -- a disk and a wall clock that fail when they are told to;
- * preloaded by disk.py.
+/* disk_shim.c -- a disk and a wall clock that fail on order; preloaded by
+ * disk.py.
  *
  * Which way is said by files in the directory $RUNNEL_DISK:
  *
@@ -25,7 +25,7 @@
 
 enum { CRUMB = 1 << 20, TIGHT = 32 << 20, METAS = 8192 };
 
-static int is_told(const char *what)
+static int is_ordered(const char *what)
 {
     const char *dir = getenv("RUNNEL_DISK");
     char path[4096];
@@ -40,9 +40,9 @@ static int sync_by(const char *name, int fd)
 {
     int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
 
-    while (is_told("held"))
+    while (is_ordered("held"))
         usleep(1000);
-    if (is_told("broken")) {
+    if (is_ordered("broken")) {
         errno = EIO;
         return -1;
     }
@@ -76,7 +76,7 @@ static ssize_t write_by(const char *name, int fd, const void *at, size_t len,
     ssize_t (*real)(int, const void *, size_t, off_t) =
         (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, name);
 
-    if (offset < METAS && is_told("meta") && is_map(fd)) {
+    if (offset < METAS && is_ordered("meta") && is_map(fd)) {
         errno = EIO;
         return -1;
     }
@@ -99,9 +99,9 @@ int statvfs(const char *path, struct statvfs *out)
         (int (*)(const char *, struct statvfs *))dlsym(RTLD_NEXT, "statvfs");
     int rc = real(path, out);
 
-    if (!rc && is_told("full"))
+    if (!rc && is_ordered("full"))
         out->f_bavail = out->f_bfree = 0;
-    if (!rc && is_told("tight"))
+    if (!rc && is_ordered("tight"))
         out->f_bavail = out->f_bfree = TIGHT / out->f_frsize;
     return rc;
 }
@@ -111,8 +111,8 @@ int fallocate(int fd, int mode, off_t offset, off_t len)
     int (*real)(int, int, off_t, off_t) =
         (int (*)(int, int, off_t, off_t))dlsym(RTLD_NEXT, "fallocate");
 
-    if ((is_told("full") || is_told("quota")) && len > CRUMB) {
-        errno = is_told("full") ? ENOSPC : EDQUOT;
+    if ((is_ordered("full") || is_ordered("quota")) && len > CRUMB) {
+        errno = is_ordered("full") ? ENOSPC : EDQUOT;
         return -1;
     }
     return real(fd, mode, offset, len);
@@ -122,7 +122,7 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 {
     int rc = (int)syscall(SYS_clock_gettime, clock, out);
 
-    if (!rc && clock == CLOCK_REALTIME && is_told("ahead"))
+    if (!rc && clock == CLOCK_REALTIME && is_ordered("ahead"))
         out->tv_sec += 3600;
     return rc;
 }

@@ -1,6 +1,6 @@
-"""guesses.py -- who tries keys is told slowly that they are wrong.
+"""guesses.py -- a client that tries wrong keys is refused late.
 
-Method: a delay that no test would outlast shows who is held and who is not;
+Method: a delay that no test would outlast shows which clients are held;
 nothing is timed.
 """
 import base64
@@ -34,7 +34,7 @@ def status(connection):
 
 
 def await_held(server, count):
-    """Until so many are; they, and who asks, are under way."""
+    """Until so many are; they, and the request for metrics, are under way."""
     for _ in range(LIMIT_S * 1000):
         found = server.metrics()
         if found["runnel_inflight_requests"] == count + 1:
@@ -122,7 +122,8 @@ def _():
         equal(server.metrics()[DELAYED], 0)
 
 
-@case("off loopback wrong keys are delayed unless told otherwise, and on it not")
+@case("off loopback wrong keys are delayed by default, on loopback they are "
+      "not")
 def _():
     address = own_address()
     if not address:
@@ -137,7 +138,7 @@ def _():
             equal(server.metrics()[DELAYED], count)
 
 
-@case("refused clients are told of in the log, a line a second for each address")
+@case("refused clients are logged, a line a second for each address")
 def _():
     address = own_address()
     if not address:

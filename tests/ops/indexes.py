@@ -103,7 +103,7 @@ def _():
                   (text, rows))
 
 
-@case("metrics tell the index and the documents that were read")
+@case("metrics count the index and the documents that were read")
 def _():
     with Server("--test-mode") as server:
         container = server.make(indexingPolicy={"compositeIndexes": [[
@@ -173,7 +173,7 @@ UTILIZED = [
 ]
 
 
-@case("index metrics tell what the indexing policy has for a query, whichever "
+@case("index metrics show what the indexing policy has for a query, whichever "
       "indexes there are")
 def _():
     with Server("--test-mode") as server:
@@ -273,7 +273,7 @@ def _():
               [5])
 
 
-@case("what is wrong with an index or a query to explain is told")
+@case("errors in an index or in a query to explain are reported")
 def _():
     with Server("--test-mode") as server:
         container = server.make()

@@ -44,7 +44,7 @@ def refused(*arguments, words):
     assert err.startswith("runnel: ") and words in err, err
 
 
-@case("keys show tells the four keys, and one alone")
+@case("keys show prints the four keys, and one alone")
 def _():
     with Server() as server:
         keys = keys_of(server)
@@ -57,9 +57,9 @@ def _():
         equal(stat.S_IMODE(mode), 0o600)
 
 
-@case("new keys are told of by their place, and only when they are new")
+@case("new keys are logged by their place, and only when they are new")
 def _():
-    def told(server):
+    def logged(server):
         return [json.loads(line)["file"] for line in server.lines
                 if "new keys of the account" in line]
 
@@ -68,23 +68,23 @@ def _():
         path = data + "/keys"
         with Server(data=data) as server:
             server.wait_for_line("new keys of the account")
-            equal(told(server), [path])
+            equal(logged(server), [path])
             first = keys_of(server)
             os.unlink(path)
             reload(server)
-            equal(told(server), [path, path])
+            equal(logged(server), [path, path])
             second = keys_of(server)
             equal(set(first.values()) & set(second.values()), set())
             reload(server)
-            equal(told(server), [path, path])
+            equal(logged(server), [path, path])
             for key in [*first.values(), *second.values()]:
                 assert not any(key in line for line in server.lines)
         with Server(data=data) as server:
             server.wait_for_line('"started"')
-        equal(told(server), [])
+        equal(logged(server), [])
     with Server("--store", "mem") as server:
         server.wait_for_line('"started"')
-    equal(told(server), [])
+    equal(logged(server), [])
 
 
 @case("two keys read and write and two only read")

@@ -158,7 +158,7 @@ def _():
         peer.close()
 
 
-@case("a server that is told to stop gives the answers that it holds")
+@case("a server that is asked to stop gives the answers that it holds")
 def _():
     for options in ((), ("--drain-ms", "0")):
         with Server("--latency-ms", str(5 * MS), "--log-requests",

@@ -23,7 +23,7 @@ from cases import (EMULATOR_KEY, Skipped, case, equal, eventually,  # noqa: E402
 # Taken out: a server would wonder which option that is.
 RUNNEL = os.environ.pop("RUNNEL_DEV")
 LIMIT_S = 3600 if os.environ.get("RUNNEL_PROVE") else 30
-# Off loopback the server wants to be told that it may be root, if it is.
+# Off loopback the server needs an option to be root, if it is.
 AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 
 

@@ -1,4 +1,4 @@
-"""logs.py -- what an operator is told: log, metrics, health, limits.
+"""logs.py -- what an operator sees: log, metrics, health, limits.
 
 Method: a server with all of its log kept, real requests, and a look at both
 sides.
@@ -68,7 +68,7 @@ def _():
         server.start()
 
 
-@case("a variable of the environment that is no option is told of by its name")
+@case("a variable of the environment that is no option is logged by its name")
 def _():
     strays = {"RUNNEL_LISTN": "secret", "RUNNEL_PORT": "tcp://10.0.0.1:8081",
               "RUNNEL_IDLE_MS": "60000"}
@@ -76,9 +76,9 @@ def _():
     try:
         with Server() as server:
             server.wait_for_line('"started"')
-            told = [json.loads(line) for line in server.lines
+            logged = [json.loads(line) for line in server.lines
                     if "names no option" in line]
-            equal([(each["level"], each["name"]) for each in told],
+            equal([(each["level"], each["name"]) for each in logged],
                   [("warn", "RUNNEL_LISTN")])
             assert not any("secret" in line for line in server.lines)
     finally:
@@ -261,7 +261,7 @@ runnel_query_wait_seconds"""
 
 
 TLS_END = "runnel_tls_cert_not_after_seconds"  # with TLS only
-UNREADY = ["runnel_store_read_only", "runnel_store_full"]  # must be told
+UNREADY = ["runnel_store_read_only", "runnel_store_full"]  # must have alerts
 
 
 def read_file(name):
@@ -453,7 +453,7 @@ def raw(server, text):
         return answer.status, answer.headers, answer.read()
 
 
-@case("every answer tells how long it took, as the log does")
+@case("every answer says how long it took, as the log does")
 def _():
     with Server("--log-requests") as server:
         container = server.make()
@@ -630,7 +630,7 @@ def _():
             except ConnectionError:
                 pass
         for connection in held:
-            # who was refused has an answer, the others are waited for
+            # a refused connection has an answer, the others are waited for
             if select.select([connection], [], [], 0.2)[0]:
                 answer = connection.recv(65536)
                 assert answer.startswith(b"HTTP/1.1 503"), answer
@@ -649,7 +649,7 @@ def _():
         assert status not in (503, 401), status
 
 
-@case("a client in direct mode is told how to use the gateway")
+@case("the answer to a client in direct mode says how to use the gateway")
 def _():
     with Server() as server:
         for path in ["/addresses/?$resolveFor=dbs", "//addresses/",

@@ -1,4 +1,4 @@
-"""metrics.py -- that each metric moves with what it tells of.
+"""metrics.py -- that each metric moves with what it counts.
 
 Method: samples before and after.  Those of requests, commits, feeds, queries
 and connections are in logs.py, disk.py and clients.py.
@@ -17,7 +17,7 @@ QUERY = {"content-type": "application/query+json",
          "x-ms-documentdb-query-enablecrosspartition": "true"}
 STALL = "runnel_event_loop_stall_seconds"
 BACKUP = "runnel_last_backup_timestamp_seconds"
-TOLD = 64  # containers by name
+NAMED = 64  # containers by name
 RANGES = 256
 
 
@@ -79,7 +79,7 @@ def _():
 
 
 @case("the memory of answers that wait, for a client or for its next page, is "
-      "told by its pool")
+      "counted by its pool")
 def _():
     unsent, waiting = ('runnel_arena_bytes{pool="%s"}' % pool
                        for pool in ("unsent", "answers"))
@@ -109,7 +109,7 @@ def _():
         settled(server, unsent, lambda n: n == 0)
 
 
-@case("how the server is set is told without names and places")
+@case("how the server is set is shown without names and places")
 def _():
     def config(server):
         found = [name for name in server.metrics()
@@ -133,14 +133,14 @@ def _():
         assert server.data not in str(now) and "example" not in str(now)
         options = set(re.findall(r"^  --(\S+)", run("serve", "--help")[1],
                                  re.M))
-        told = {name.replace("_", "-") for name in now}
-        equal(options - told, {"config", "listen", "data", "advertise",
+        shown = {name.replace("_", "-") for name in now}
+        equal(options - shown, {"config", "listen", "data", "advertise",
                                "tls-cert", "tls-key", "metrics-token-file",
                                "user", "seed"})
-        equal(told - options, set())
+        equal(shown - options, set())
 
 
-@case("the time of the last backup is told, of one that ended well, and after "
+@case("the time of the last backup is shown, of one that ended well, and after "
       "a restart too")
 def _():
     with tempfile.TemporaryDirectory() as home:
@@ -154,10 +154,10 @@ def _():
             equal(server.metrics()[BACKUP], 0)
             before = int(time.time())
             equal(run("backup", data, home + "/copy")[0], 0)
-            told = server.metrics()[BACKUP]
-            assert before <= told <= time.time(), told
+            shown = server.metrics()[BACKUP]
+            assert before <= shown <= time.time(), shown
         with Server(data=data) as server:
-            equal(server.metrics()[BACKUP], told)
+            equal(server.metrics()[BACKUP], shown)
         with Server(data=home + "/copy") as server:
             equal(server.metrics()[BACKUP], 0)
         equal(run("restore", home + "/copy", home + "/restored")[0], 0)
@@ -167,7 +167,7 @@ def _():
             shutil.rmtree(home + each)
 
 
-@case("units are told by container, and what is in none by itself")
+@case("units are counted by container, and what is in none by itself")
 def _():
     with Server() as server:
         first = server.make("d", "a")
@@ -192,7 +192,7 @@ def _():
                   (name, round(charge, 2)))
 
 
-@case("a range's LSN is told, and from which on all versions are kept")
+@case("a range's LSN is shown, and from which on all versions are kept")
 def _():
     with Server("--test-mode", "--ranges", "2") as server:
         plain = server.make("d", "plain")
@@ -216,10 +216,10 @@ def _():
         settled(server, kept, lambda n: n == 6)
 
 
-@case("no more than so many containers and ranges are told by name, and those "
+@case("no more than so many containers and ranges are shown by name, and those "
       "deleted make room")
 def _():
-    def told(server):
+    def shown(server):
         found = server.metrics()
         return ({re.search('container="(.*?)"', name)[1] for name in found
                  if name.startswith("runnel_request_units_total")
@@ -228,12 +228,12 @@ def _():
                  if name.startswith("runnel_range_lsn{")])
 
     with Server("--store", "mem") as server:
-        for i in range(TOLD):
+        for i in range(NAMED):
             server.make("d", f"c{i}")
         many = server.make("d", "many")
-        names, ranges = told(server)
-        equal(names, {f"c{i}" for i in range(TOLD)})
-        equal(len(ranges), TOLD)
+        names, ranges = shown(server)
+        equal(names, {f"c{i}" for i in range(NAMED)})
+        equal(len(ranges), NAMED)
         before = server.metrics()[units()]
         answer = server.put(many, {"id": "1", "pk": "x"})
         equal(round(server.metrics()[units()] - before, 2),
@@ -241,14 +241,14 @@ def _():
         spent = server.metrics()
         equal(server.ask("DELETE", "/dbs/d/colls/c7")[0], 204)
         server.metrics()
-        names, _ = told(server)
-        equal(names, {f"c{i}" for i in range(TOLD) if i != 7} | {"many"})
+        names, _ = shown(server)
+        equal(names, {f"c{i}" for i in range(NAMED) if i != 7} | {"many"})
         now = server.metrics()
         assert now[units()] >= spent[units()] + spent[units("c7", "d")]
     with Server("--store", "mem", "--ranges", "100") as server:
         for i in range(4):
             server.make("d", f"c{i}")
-        equal(len(told(server)[1]), RANGES)
+        equal(len(shown(server)[1]), RANGES)
 
 
 run_cases()

@@ -274,7 +274,7 @@ def _():
             equal((status, body["Documents"]), (200, found))
 
 
-@case("all versions of a container tell what a reset did")
+@case("all versions of a container have what a reset did")
 def _():
     with server_with("mem") as server:
         container = server.make(changeFeedPolicy={"retentionDuration": 10})

@@ -1,8 +1,8 @@
 """seeds.py -- `runnel serve --seed`: data that a new store begins with.
 
-Goal: a directory or a file of data is there at the first start, once; whatever
-is wrong with it is told with file and line, and then nothing starts and nothing
-stays.
+Goal: a directory or a file of data is there at the first start, once;
+errors in it are reported with file and line, and then nothing starts and
+nothing stays.
 Method: servers started with seeds, good and bad, with both stores.
 """
 import json

@@ -47,7 +47,7 @@ def make_certificate(data, *names):
 def _():
     region = "South Central US"
 
-    def told(server, host, **more):
+    def advertised(server, host, **more):
         [(name, url)] = locations(server, headers={"Host": host}, **more)
         equal(name, region)
         return url
@@ -57,19 +57,19 @@ def _():
                           ("LocalHost", "http://127.0.0.1/"),
                           ("127.0.0.2:7", "http://127.0.0.2:7/"),
                           ("[::1]:7", "http://[::1]:7/")):
-            equal(told(server, host), url)
+            equal(advertised(server, host), url)
     with Server(listen="127.0.0.2:0") as server:
         server.connect = lambda cafile: http.client.HTTPConnection(
             "127.0.0.2", server.port, timeout=LIMIT_S)
-        equal(told(server, "localhost:7"), "http://localhost:7/")
+        equal(advertised(server, "localhost:7"), "http://localhost:7/")
     with Server("--advertise", "http://localhost:9/") as server:
-        equal(told(server, "localhost:7"), "http://localhost:9/")
+        equal(advertised(server, "localhost:7"), "http://localhost:9/")
     for names, host in ((["DNS:localhost"], "localhost"),
                         (["DNS:localhost", "IP:127.0.0.1"], "127.0.0.1")):
         with tempfile.TemporaryDirectory() as data:
             with Server(*make_certificate(data, *names)) as server:
-                equal(told(server, "localhost:7",
-                           cafile=data + "/own/cert.pem"),
+                equal(advertised(server, "localhost:7",
+                                 cafile=data + "/own/cert.pem"),
                       f"https://{host}:7/")
     address = own_address()
     if not address:
@@ -132,8 +132,8 @@ def _():
             equal(server.ask("GET", "/dbs")[0], 200)
 
 
-@case("it listens on loopback unless it is told otherwise, and then takes the "
-      "emulators' key and plain HTTP only if it is told so")
+@case("it listens on loopback by default, and then takes the emulators' key "
+      "and plain HTTP only by an option")
 def _():
     status, text, _ = run("serve", "--help")
     equal(status, 0)
@@ -166,7 +166,7 @@ def _():
 
 
 def speaks(host, port):
-    """Whether someone serves there who takes the emulators' key."""
+    """Whether a server is there that takes the emulators' key."""
     connection = http.client.HTTPConnection(host, port, timeout=30)
     try:
         connection.request("GET", "/dbs", headers={
@@ -239,8 +239,8 @@ def identity(server):
     return [lines[name].split() for name in ("Uid", "Gid", "Groups")]
 
 
-@case("root becomes the user that it is told to, for good, and serves no "
-      "network as root")
+@case("root becomes the user of --user, for good, and serves no network as "
+      "root")
 def _():
     plain = "--allow-plain-http-on-network"
     if os.geteuid() != 0:
@@ -259,7 +259,7 @@ def _():
     assert "no such user" in words, words
     nobody = pwd.getpwnam("nobody")
     sanitizer = os.environ.get("ASAN_OPTIONS", "")
-    # Who has changed his user may not be traced, not even by himself.
+    # A process that changed its user may not be traced, not even by itself.
     os.environ["ASAN_OPTIONS"] = sanitizer + ":detect_leaks=0"
     try:
         with tempfile.TemporaryDirectory() as home:
@@ -311,7 +311,7 @@ def _():
     equal(opened(plain, admin, *AS_ROOT), {"plain_http", "admin"})
 
 
-@case("who names no host is told the address he came to")
+@case("a client that names no host gets the address it came to")
 def _():
     with Server("--store", "mem", "--allow-plain-http-on-network", *AS_ROOT,
                 "--allow-well-known-key-on-network",
@@ -390,7 +390,8 @@ def _():
                 came += more
 
 
-@case("who comes over IPv4 to an address of IPv6 is who he is")
+@case("a client that comes over IPv4 to an address of IPv6 is logged with its "
+      "address of IPv4")
 def _():
     if not has_ipv6():
         return
@@ -446,7 +447,7 @@ def write_token(path, text, mode=0o600):
     os.chmod(path, mode)
 
 
-@case("off loopback metrics are there for who has the token")
+@case("off loopback metrics are there for a client with the token")
 def _():
     plain = "--allow-plain-http-on-network"
     with tempfile.TemporaryDirectory() as home:
@@ -589,31 +590,31 @@ def _():
         with open(os.path.join(server.data, "keys")) as file:
             secrets = [EMULATOR_KEY, "canary-1", *json.load(file).values()]
         signed = sign("GET", container, EMULATOR_KEY)
-        told = [json.dumps(server.ask(verb, path, body, key=None,
-                                      headers=headers)[2])
-                for verb, path, body, headers in (
-                    ("GET", container, None,
-                     {**signed, "x-ms-date": "Mon, 16 Nov 2026 08:00:00 GMT"}),
-                    ("DELETE", container, None, signed),
-                    ("POST", container + "/docs",
-                     '{"id":"1","pk":"p","x":"canary-1"}',
-                     sign("POST", container + "/docs", EMULATOR_KEY)),
-                    ("POST", container + "/docs", '{"x":"canary-1","id":',
-                     sign("POST", container + "/docs", EMULATOR_KEY)))]
-        assert all("message" in each for each in told), told
+        shown = [json.dumps(server.ask(verb, path, body, key=None,
+                                       headers=headers)[2])
+                 for verb, path, body, headers in (
+                     ("GET", container, None,
+                      {**signed, "x-ms-date": "Mon, 16 Nov 2026 08:00:00 GMT"}),
+                     ("DELETE", container, None, signed),
+                     ("POST", container + "/docs",
+                      '{"id":"1","pk":"p","x":"canary-1"}',
+                      sign("POST", container + "/docs", EMULATOR_KEY)),
+                     ("POST", container + "/docs", '{"x":"canary-1","id":',
+                      sign("POST", container + "/docs", EMULATOR_KEY)))]
+        assert all("message" in each for each in shown), shown
         proc = f"/proc/{server.process.pid}/"
         for name in ("cmdline", "comm", "environ"):
             with open(proc + name, errors="replace") as file:
-                told.append(file.read())
+                shown.append(file.read())
         with open(proc + "limits") as file:
             core = [line.split()[4:6] for line in file
                     if line.startswith("Max core file size")]
         equal(core, [["0", "0"]])
         for secret in secrets + [signed["authorization"]]:
-            assert not any(secret in each for each in told), secret
+            assert not any(secret in each for each in shown), secret
 
 
-@case("systemd is told when the server is ready, reloads and stops")
+@case("systemd is notified when the server is ready, reloads and stops")
 def _():
     with tempfile.TemporaryDirectory() as home:
         for name in (home + "/notify", f"@runnel-{os.getpid()}"):
@@ -633,7 +634,7 @@ def _():
                 equal(manager.recv(999), b"STOPPING=1")
 
 
-@case("who cannot be told is no reason not to serve")
+@case("a manager that cannot be notified is no reason not to serve")
 def _():
     for name in ("", "/", "@", "relative", "/nowhere/notify", "/" + "x" * 200):
         os.environ["NOTIFY_SOCKET"] = name

@@ -161,7 +161,8 @@ def _():
                       cipher if is_spoken else None)
 
 
-@case("over TLS the protocol chosen is 1.1, and who begins in HTTP 2 is told so")
+@case("over TLS the protocol chosen is 1.1, and a client that begins in HTTP 2 "
+      "is answered to use it")
 def _():
     preface = (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
                bytes.fromhex("000000040000000000" "000001010500000001" "82"))
@@ -190,7 +191,7 @@ def _():
                     equal(got, goaway)
 
 
-@case("a client that was not told to trust the authority refuses the server")
+@case("a client without trust in the authority refuses the server")
 def _():
     with tempfile.TemporaryDirectory() as data:
         init(data)
@@ -242,7 +243,7 @@ def _():
             equal(peer_serial(server, cafile), second)
 
 
-@case("SIGHUP tells of a certificate that is gone, and keeps the old one")
+@case("SIGHUP reports a certificate that is gone, and keeps the old one")
 def _():
     with tempfile.TemporaryDirectory() as home:
         data = home + "/data"
@@ -260,7 +261,7 @@ def _():
             server.wait_for_line("certificates and keys reloaded")
 
 
-@case("a certificate that has changed is taken without being told")
+@case("a certificate that has changed is taken without a signal")
 def _():
     with tempfile.TemporaryDirectory() as data:
         init(data)
@@ -624,7 +625,7 @@ def status_in_plain(host, port, path, key):
     return answer.status
 
 
-@case("off loopback nothing but health is told in plain text unless it is "
+@case("off loopback nothing but health is served in plain text unless it is "
       "allowed")
 def _():
     other = own_address()
@@ -647,7 +648,7 @@ def _():
                                                  key)), (path, status))
 
 
-@case("who begins in TLS where there is no certificate is told of in the log")
+@case("a client that begins in TLS where there is no certificate is logged")
 def _():
     with Server("--no-auto-tls") as server:
         context = ssl.create_default_context()
@@ -664,7 +665,7 @@ def _():
         equal(server.ask("GET", "/dbs")[0], 200)
 
 
-@case("help tells every command, option and signal within 80 columns")
+@case("help lists every command, option and signal within 80 columns")
 def _():
     status, out, _ = run("serve", "--help")
     equal(status, 0)
