@@ -94,7 +94,7 @@ def add(server):
         answer = box.range(0, x_ms_session_token="0:-1#2")
         equal((answer.status, answer.substatus), (404, 1002))
 
-    @case("an absent container is not found, an intended other is told")
+    @case("an absent container is not found, an intended other is reported")
     def _():
         box = Box(server, "intended")
         head = {"A-IM": "Incremental Feed"}

@@ -85,9 +85,9 @@ def contents(server):
     @case("within a partition key value the order of changes is kept")
     def _():
         box = Box(server, "said-keys", 3)
-        chance, last = random.Random(7), {}
+        rng, last = random.Random(7), {}
         for n in range(150):
-            key, id = f"k{chance.randrange(5)}", f"d{chance.randrange(8)}"
+            key, id = f"k{rng.randrange(5)}", f"d{rng.randrange(8)}"
             box.put(key, f"{key}-{id}", n=n)
             last[f"{key}-{id}"] = n
         read = []
@@ -110,8 +110,8 @@ def contents(server):
         box.put("p", "a", deleted=True, ttl=1000)
         box.put("p", "b")
         box.delete("p", "b")
-        told = box.feed(place).json["Documents"]
-        equal([(d["id"], d["deleted"], d["ttl"]) for d in told],
+        found = box.feed(place).json["Documents"]
+        equal([(d["id"], d["deleted"], d["ttl"]) for d in found],
               [("a", True, 1000)])
 
     @case("two readers at different places do not disturb each other")
@@ -196,7 +196,8 @@ def calls(server):
                     x_ms_max_item_count=3)[0],
               [["before"] + [f"d{n}" for n in range(10)], ["after"]])
 
-    @case("a client that asks for the way to replicas is told of gateway mode")
+    @case("the answer to a client that asks for the way to replicas names "
+          "gateway mode")
     def _():
         answer = server.ask("GET", "/addresses/?$resolveFor=dbs&$filter=protocol"
                             "%20eq%20rntbd")

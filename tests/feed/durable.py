@@ -67,8 +67,8 @@ def read(server, whose):
     def _():
         box = Box(server, "ever", **EVER)
         for place in range(21):
-            told = box.range(0, f'"{place}"', **ALL_VERSIONS).json
-            equal([d["current"]["n"] for d in told["Documents"]] if told else [],
+            got = box.range(0, f'"{place}"', **ALL_VERSIONS).json
+            equal([d["current"]["n"] for d in got["Documents"]] if got else [],
                   list(range(place, 20)))
 
 

@@ -149,7 +149,8 @@ def waiting(server):
         answer = end(reader)
         equal((answer.ids, answer["preference-applied"]), (["b"], "wait=60"))
 
-    @case("who waits in HTTP/1.0 is answered, and then hung up on")
+    @case("a reader that waits in HTTP/1.0 is answered, and its connection "
+          "closed")
     def _():
         box = Box(server, "odd-http")
         box.put("p", "a")
@@ -236,7 +237,8 @@ def changed(server):
             equal(answer.status, 400)
             assert "If-None-Match" in answer.json["message"]
 
-    @case("who waits for a container, or a database, that is deleted is told 404")
+    @case("a reader that waits for a container, or a database, that is deleted "
+          "gets 404")
     def _():
         for what in ("container", "database", "container made again"):
             server.ask("POST", "/dbs", {"id": "odd"})
@@ -257,7 +259,8 @@ def changed(server):
                 equal((what, answer.status, answer.substatus), (what, 404, 1003))
             server.ask("DELETE", "/dbs/odd")
 
-    @case("who waits for a key or an interval follows it through split and merge")
+    @case("a reader that waits for a key or an interval follows it through "
+          "split and merge")
     def _():
         box = Box(server, "odd-shape", 3)
         ranges = box.ranges()
@@ -289,7 +292,7 @@ def changed(server):
                 answer = end(reader)
                 equal((answer.status, answer.ids), (200, [written]))
 
-    @case("who waits for all versions has creates, and ends by time")
+    @case("a reader that waits for all versions has creates, and ends by time")
     def _():
         box = Box(server, "odd-versions", defaultTtl=-1,
                   changeFeedPolicy={"retentionDuration": 5})
@@ -307,7 +310,8 @@ def changed(server):
                    for d in answer.json["Documents"]], [step])
         equal(answer.json["Documents"][0]["metadata"]["timeToLiveExpired"], True)
 
-    @case("who waits for all versions is told when they are no longer kept")
+    @case("a reader that waits for all versions gets 400 when they are no "
+          "longer kept")
     def _():
         policy = {"changeFeedPolicy": {"retentionDuration": 5}}
         box = Box(server, "odd-policy", **policy)

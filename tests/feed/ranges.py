@@ -88,7 +88,7 @@ def add(server):
             if not token:
                 return found
 
-    @case("ranges come by the page to those who ask for pages")
+    @case("ranges come by the page to clients that ask for pages")
     def _():
         box = Box(server, "paged", 5)
         box.split(1)
@@ -102,7 +102,7 @@ def add(server):
         for size in ("0", "-2", "x", "1.5"):
             equal(page(box, size).status, 400)
 
-    @case("ranges that are new come by the page too, told by the etag")
+    @case("ranges that are new come by the page too, found by the etag")
     def _():
         box = Box(server, "paged-new", 4)
         found, etag = [], None

@@ -1,4 +1,5 @@
-"""reach.py -- where the feed is read, by whom, and in what it is not spoken."""
+"""reach.py -- where the feed is read, with which rights, and in which
+protocols it is not."""
 import socket
 import struct
 import threading

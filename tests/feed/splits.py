@@ -1,8 +1,8 @@
 """splits.py -- ranges split and merged under their readers.
 
 The last case is a checker: writers, splits and merges at once, and readers of
-every kind who go on from their tokens.  Each must be given the latest change of
-every document, in order, and nothing twice.
+every kind that go on from their tokens.  Each must be given the latest change
+of every document, in order, and nothing twice.
 """
 import json
 import random
@@ -54,10 +54,10 @@ class Part:
         return answer.status == 200
 
 
-def mix(box, chance, live, n):
+def mix(box, rng, live, n):
     """A write, a delete, a split or a merge."""
-    what, ranges = chance.random(), box.ranges()
-    a, b = chance.choice("xyz"), chance.randrange(6)
+    what, ranges = rng.random(), box.ranges()
+    a, b = rng.choice("xyz"), rng.randrange(6)
     id = f"{a}{b}"
     if what < 0.7:
         box.put([a, b], id, a=a, b=b, n=n)
@@ -67,9 +67,9 @@ def mix(box, chance, live, n):
             "x-ms-documentdb-partitionkey": json.dumps([a, b])}).status, 204)
         del live[id]
     elif what < 0.9 and len(ranges) < 8:
-        box.split(chance.choice(ranges)["id"])
+        box.split(rng.choice(ranges)["id"])
     elif len(ranges) > 1:
-        at = chance.randrange(len(ranges) - 1)
+        at = rng.randrange(len(ranges) - 1)
         box.merge(ranges[at]["id"], ranges[at + 1]["id"])
 
 
@@ -77,25 +77,25 @@ def parts(server):
     @case("readers of prefixes and intervals follow splits, naming no range")
     def _():
         for seed in range(8):
-            chance, live = random.Random(seed), {}
+            rng, live = random.Random(seed), {}
             box = Box(server, f"parts-{seed}", 1 + seed % 3, paths=("/a", "/b"))
             readers = [Part(box, x_ms_documentdb_partitionkey=f'["{a}"]')
                        for a in "xyz"]
             readers += [Part(box, x_ms_start_epk="", x_ms_end_epk="20"),
                         Part(box, x_ms_start_epk="20", x_ms_end_epk="FF")]
             for n in range(60):
-                mix(box, chance, live, n)
-                chance.choice(readers).read(chance.choice((1, 2, 100)))
+                mix(box, rng, live, n)
+                rng.choice(readers).read(rng.choice((1, 2, 100)))
             for reader in readers:
                 while reader.read(2):
                     pass
             for halves in (readers[:3], readers[3:]):
-                told = {id: n for r in halves for id, n in r.seen.items()}
-                equal({id: told.get(id) for id in live}, live)
+                seen = {id: n for r in halves for id, n in r.seen.items()}
+                equal({id: seen.get(id) for id in live}, live)
 
 
 def shapes(server):
-    @case("a split has children that name their parent, told incrementally")
+    @case("a split has children that name their parent, listed incrementally")
     def _():
         box = Box(server, "split")
         fill(box)
@@ -249,7 +249,8 @@ def shapes(server):
         equal(box.range(merged, '"0"', **since).ids, new)
         equal(box.range(merged, **since).status, 304)
 
-    @case("who waits for a range that is split is told, who waits for all waits")
+    @case("a reader that waits for a range that is split gets 410, one that "
+          "waits for all goes on")
     def _():
         box = Box(server, "split-wait")
         box.put("k", "a")
@@ -377,7 +378,7 @@ def write(box, seed, done, wrote):
         if id in wrote and dice.randrange(6) == 0:
             mine.delete(key, id)
             del wrote[id]
-            # Its next life is told apart by n, too.
+            # Its next life differs by n, too.
         else:
             n += 1
             mine.put(key, id, n=n)
@@ -411,7 +412,7 @@ def checker(server):
         def guarded(function, *args):
             try:
                 function(*args)
-            except BaseException as error:  # told by the main thread
+            except BaseException as error:  # the main thread reports it
                 failures.append(error)
                 done.set()
 

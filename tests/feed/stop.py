@@ -1,4 +1,4 @@
-"""stop.py -- a server that is asked to stop answers those who wait.
+"""stop.py -- a server that is asked to stop answers readers that wait.
 
     python stop.py ENDPOINT PID
 """

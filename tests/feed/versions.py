@@ -20,8 +20,8 @@ class History(Box):
         return self.range(range, "*")["etag"]
 
 
-def told(answer):
-    """What an answer tells, in short: type, id, LSN, the one before."""
+def changes_of(answer):
+    """What an answer has, in short: type, id, LSN, the one before."""
     if answer.status == 304:
         return []
     return [(d["metadata"]["operationType"],
@@ -75,13 +75,13 @@ def add(server):
             if answer.status == 304:
                 break
             assert answer.json["_count"] <= 3
-            seen += told(answer)
+            seen += changes_of(answer)
             token = answer["etag"]
         equal([lsn for _, _, lsn, _ in seen], list(range(1, 21)))
         equal(answer["etag"], '"20"')
         equal(answer["x-ms-item-count"], "0")
 
-    @case("all versions tell an end by time")
+    @case("all versions have an end by time")
     def _():
         box = History(server, "av-ttl", defaultTtl=-1)
         token = box.now()
@@ -94,7 +94,7 @@ def add(server):
         equal((meta["operationType"], meta["id"], meta["previousImageLSN"],
                meta["partitionKey"]), ("delete", "a", 1, {"pk": "p"}))
 
-    @case("all versions of a hierarchical key tell all of it")
+    @case("all versions of a hierarchical key have all of it")
     def _():
         box = History(server, "av-deep", paths=("/a", "/b/c"))
         token = box.now()
@@ -116,12 +116,12 @@ def add(server):
             box.put(f"k{n % 7}", str(n))
         for n in range(0, 30, 3):
             box.delete(f"k{n % 7}", str(n))
-        seen = {id: told(box.range(id, tokens[id])) for id in ids}
+        seen = {id: changes_of(box.range(id, tokens[id])) for id in ids}
         equal(sum(len(list_) for list_ in seen.values()), 40)
-        union = told(box.feed(whole, x_ms_max_item_count=1000))
+        union = changes_of(box.feed(whole, x_ms_max_item_count=1000))
         equal(sorted(union), sorted(sum(seen.values(), [])))
-        one = [told(box.range(id, tokens[id],
-                              x_ms_documentdb_partitionkey='["k1"]'))
+        one = [changes_of(box.range(id, tokens[id],
+                                    x_ms_documentdb_partitionkey='["k1"]'))
                for id in ids]
         mine = [(kind, int(id)) for list_ in one for kind, id, _, _ in list_]
         want = [("create", n) for n in range(30) if n % 7 == 1] + [
@@ -156,9 +156,9 @@ def add(server):
         for n in range(3):
             box.put("p", "a", n=n)
         turn(100000)
-        equal(told(box.range(0)), [("create", "a", 1, None),
-                                   ("replace", "a", 2, 1),
-                                   ("replace", "a", 3, 2)])
+        equal(changes_of(box.range(0)), [("create", "a", 1, None),
+                                         ("replace", "a", 2, 1),
+                                         ("replace", "a", 3, 2)])
 
     @case("a place before what is retained is refused, not moved")
     def _():
@@ -166,16 +166,17 @@ def add(server):
         token = box.now()
         box.put("p", "a")
         later = box.now()
-        equal(told(box.range(0, token)), [("create", "a", 1, None)])
+        equal(changes_of(box.range(0, token)), [("create", "a", 1, None)])
         turn(601)
         answer = eventually(lambda: box.range(0, token),
                             lambda got: got.status == 400)
         assert "retained" in answer.json["message"], answer.text
         equal(box.range(0, later).status, 304)
         box.put("p", "b")
-        equal(told(box.range(0, later)), [("create", "b", 2, None)])
+        equal(changes_of(box.range(0, later)), [("create", "b", 2, None)])
 
-    @case("who keeps up with parts of several ranges is too late in none")
+    @case("a reader that keeps up with parts of several ranges is too late in "
+          "none")
     def _():
         box = History(server, "av-parts", 2, policy={
             "changeFeedPolicy": {"retentionDuration": 1}})
@@ -189,13 +190,14 @@ def add(server):
         box.put(keys["0"], "a")
         box.put(keys["1"], "a")
         answer = box.feed(token, **part)
-        equal(len(told(answer)), 1)
+        equal(len(changes_of(answer)), 1)
         turn(61)
         eventually(lambda: box.range(0, first),
                    lambda late: late.status == 400)
         equal(box.feed(answer["etag"], **part).status, 304)
 
-    @case("who keeps up is not too late for what a range merged with his lost")
+    @case("a reader that keeps up is not too late for what a range merged with "
+          "its own lost")
     def _():
         box = History(server, "av-merged", 2, policy={
             "changeFeedPolicy": {"retentionDuration": 1}})
@@ -214,8 +216,8 @@ def add(server):
         box.put(keys["0"], "a")
         key = {"x_ms_documentdb_partitionkey": json.dumps([keys["0"]])}
         part = {"x_ms_start_epk": "", "x_ms_end_epk": bound}
-        equal(len(told(box.range(merged, token, **part))), 1)
-        equal(len(told(box.feed(token, **key))), 1)
+        equal(len(changes_of(box.range(merged, token, **part))), 1)
+        equal(len(changes_of(box.feed(token, **key))), 1)
         equal(box.range(merged, token).status, 400)
 
     @case("what happened before a policy is refused, not skipped")
@@ -228,13 +230,13 @@ def add(server):
         token = box.now()
         equal(token, '"1"')
         box.put("p", "b")
-        equal(told(box.range(0, token)), [("create", "b", 2, None)])
+        equal(changes_of(box.range(0, token)), [("create", "b", 2, None)])
         equal(server.ask("PUT", box.path, body).status, 200)
         box.put("p", "c")
         equal(server.ask("PUT", box.path, {**body, **KEPT}).status, 200)
         equal(box.range(0, token).status, 400)
 
-    @case("previous images are told where the policy says so")
+    @case("previous images are there where the policy says so")
     def _():
         policy = {"changeFeedPolicy": {"retentionDuration": 5,
                                        "previousImages": True}}

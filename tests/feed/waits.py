@@ -146,7 +146,7 @@ def add(server):
             box.put("p", f"d{n}")
         equal(box.range(0, '"20"').ids, ["d19"])
 
-    @case("a reader of a container that is deleted is told so")
+    @case("a reader of a container that is deleted gets 404 or 410")
     def _():
         box = Box(server, "wait-deleted")
         box.put("p", "a")

@@ -10,7 +10,7 @@ sources=$root/tests/feed
 sdk_start
 timeout 60 python3 -u "$sources/stop.py" "$endpoint" "$server" &&
     wait "$server"
-sdk_report $? 'a server that stops answers those who wait'
+sdk_report $? 'a server that stops answers readers that wait'
 
 sdk_options=(--enforce-throughput)
 sdk_start "$work/throttled"
