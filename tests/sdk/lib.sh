@@ -9,7 +9,7 @@
 #                        runs CMD ENDPOINT reopened, and asks it to stop;
 #                        then all of this again, over TLS with an authority
 #                        that `runnel tls` made, of which CMD ENDPOINT
-#                        stranger, the first there, has not been told
+#                        stranger, the first there, does not trust it
 #   sdk_run_once PHASE CMD...   or only one phase, with a server of its own
 #
 # The array sdk_options has what else the server is started with, sdk_secure the
@@ -118,7 +118,7 @@ sdk_stop()
     sdk_report "$status" 'the server ends with status 0 when asked to'
 }
 
-# sdk_trust DIR: each client is told in its own way, as `runnel tls` prints it.
+# sdk_trust DIR: how each client trusts it, as `runnel tls` prints it.
 sdk_trust()
 {
     export NODE_EXTRA_CA_CERTS=$1/ca.pem

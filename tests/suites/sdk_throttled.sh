@@ -1,6 +1,6 @@
 #!/bin/bash
 # sdk_throttled.sh -- a server that enforces throughput, and a published client
-# that waits as it is told.
+# that waits as long as its answer says.
 . "$(dirname "$0")/../sdk/lib.sh"
 . "$(dirname "$0")/../sdk/js/install.sh"
 sdk_options=(--enforce-throughput)

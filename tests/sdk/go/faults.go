@@ -1,5 +1,5 @@
 // faults.go -- what the client makes of answers that say "not now", and of
-// those that never come.  The server is told to give them.
+// those that never come.  The server has orders to give them.
 package main
 
 import (
@@ -87,8 +87,9 @@ func (s *struck) done(times int, order object, operations ...func() error) {
 	}
 }
 
-// told expects each operation to end with what it met, and to have done nothing.
-func (s *struck) told(status, substatus int, operations ...func() error) {
+// reported expects each operation to end with what it met, and to have done
+// nothing.
+func (s *struck) reported(status, substatus int, operations ...func() error) {
 	text := ""
 	if substatus != 0 {
 		text = fmt.Sprint(substatus)
@@ -120,7 +121,7 @@ func testBusy(s *struck, hasty *azcosmos.ContainerClient) {
 	test("what is throttled is repeated until it is done", func() {
 		s.done(2, orderOf(429, 0), s.create, s.read, s.query, s.many, s.feed, s.batch)
 	})
-	test("one that does not repeat is told 429/3200 and when to", func() {
+	test("one that does not repeat gets 429/3200 with a delay", func() {
 		s.meets(1, orderOf(429, 0), func() {
 			_, err := hasty.ReadItem(ctx, struckKey, "kept", nil)
 			var answer *azcore.ResponseError
@@ -131,15 +132,15 @@ func testBusy(s *struck, hasty *azcosmos.ContainerClient) {
 			}
 		})
 	})
-	test("what reads is repeated after 408 and 500, what writes is told", func() {
+	test("what reads is repeated after 408 and 500, what writes fails", func() {
 		for _, status := range []int{408, 500} {
 			s.done(1, orderOf(status, 0), s.read, s.query, s.many, s.feed)
-			s.told(status, 0, s.create, s.batch)
+			s.reported(status, 0, s.create, s.batch)
 		}
 	})
-	test("each of 449 and 503 is told, and nothing was done", func() {
+	test("449 and 503 are reported, and nothing was done", func() {
 		for _, status := range []int{449, 503} {
-			s.told(status, 0, s.create, s.read, s.query, s.many, s.feed, s.batch)
+			s.reported(status, 0, s.create, s.read, s.query, s.many, s.feed, s.batch)
 		}
 	})
 }
@@ -150,9 +151,9 @@ func testGone(s *struck) {
 			s.done(1, orderOf(410, substatus), s.many, s.feed)
 		}
 	})
-	test("any other 410 is told with its sub-status", func() {
+	test("any other 410 has its sub-status", func() {
 		for _, substatus := range []int{1000, 1002, 1007, 1008} {
-			s.told(410, substatus, s.create, s.read, s.query)
+			s.reported(410, substatus, s.create, s.read, s.query)
 		}
 	})
 	test("a late session and a write elsewhere are repeated", func() {
@@ -165,7 +166,7 @@ func testLost(s *struck) {
 	test("what reads is repeated when its answer is lost", func() {
 		s.done(1, loss(), s.read, s.query, s.many, s.feed)
 	})
-	test("a write whose answer is lost is told, and is there", func() {
+	test("a write whose answer is lost is reported, and is there", func() {
 		id, text := s.fresh()
 		s.meets(1, loss(), func() {
 			if _, err := s.CreateItem(ctx, struckKey, text, nil); err == nil {

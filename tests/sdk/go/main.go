@@ -73,7 +73,7 @@ func newContainer(database *azcosmos.DatabaseClient,
 	return must(database.NewContainer(properties.ID))
 }
 
-// testStranger is for who has not been told whose certificates to trust.
+// testStranger is for a client that does not trust the server's authority.
 func testStranger(endpoint string) {
 	test("a server whose authority is not known is refused", func() {
 		_, err := connect(endpoint, key).CreateDatabase(ctx,

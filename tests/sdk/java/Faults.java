@@ -1,5 +1,5 @@
 // Faults.java -- what the client makes of answers that say "not now", and of
-// those that never come.  The server is told to give them.
+// those that never come.  The server has orders to give them.
 import com.azure.cosmos.CosmosClient;
 import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.CosmosDatabase;
@@ -118,7 +118,7 @@ final class Faults {
     }
 
     // Each operation ends with what it met; a document it was to make is none.
-    private void told(int status, int substatus, List<Harness.Body> bodies)
+    private void reported(int status, int substatus, List<Harness.Body> bodies)
             throws Exception {
         for (Harness.Body body : bodies) {
             int before = made;
@@ -146,7 +146,7 @@ final class Faults {
     private void testBusy(CosmosContainer hasty) {
         Harness.test("what is throttled is repeated until it is done",
             () -> done(2, orderOf(429, 0), all()));
-        Harness.test("one that does not repeat is told 429/3200 and when to",
+        Harness.test("one that does not repeat gets 429/3200 with a delay",
             () -> control.meets(1, orderOf(429, 0), () -> {
                 try {
                     hasty.createItem(fresh(), P, NONE);
@@ -160,10 +160,10 @@ final class Faults {
                 throw new AssertionError("it was repeated");
             }));
         Harness.test(
-            "each of 408, 449, 500 and 503 is told, and nothing was done",
+            "408, 449, 500 and 503 are reported, and nothing was done",
             () -> {
                 for (int status : new int[] {408, 449, 500, 503})
-                    told(status, 0, all());
+                    reported(status, 0, all());
             });
     }
 
@@ -173,10 +173,11 @@ final class Faults {
         Harness.test("queries look for ranges anew when theirs are gone",
             () -> done(1, orderOf(410, 1002),
                 List.of(this::query, this::list, this::many)));
-        Harness.test("a 410 to a single document is told with its sub-status",
+        Harness.test("a 410 to a single document has its sub-status",
             () -> {
                 for (int substatus : GONE)
-                    told(410, substatus, List.of(this::read, this::create));
+                    reported(410, substatus,
+                        List.of(this::read, this::create));
             });
         Harness.test("a late session and a write elsewhere are repeated",
             () -> {
@@ -190,7 +191,7 @@ final class Faults {
 
         Harness.test("what reads is repeated when its answer is lost",
             () -> done(1, loss, reads()));
-        Harness.test("a write whose answer is lost is told, and is there",
+        Harness.test("a write whose answer is lost is reported, and is there",
             () -> {
                 // The client's own word for a connection that ended.
                 Harness.fails(503, 10001,

@@ -101,7 +101,7 @@ public final class Main {
             try (CosmosClient other = connect(endpoint, wrong)) {
                 other.createDatabase("no");
             } catch (RuntimeException refused) {
-                // It reads the account first, and wraps what it was told.
+                // It reads the account first, and wraps the error that it got.
                 if (refused.getMessage().contains("\"statusCode\":401"))
                     return;
                 throw refused;
@@ -256,7 +256,7 @@ public final class Main {
         });
     }
 
-    // Who has not been told whose certificates to trust.
+    // For a client that does not trust the server's authority.
     private static void testStranger(String endpoint) {
         Harness.test("a server whose authority is not known is refused", () -> {
             try (CosmosClient other = connect(endpoint, KEY)) {

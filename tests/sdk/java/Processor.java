@@ -5,7 +5,7 @@
 // It may be given twice.  The one wait there is ends when a condition holds and
 // fails after a limit.  The host that is killed is a process of its own.
 //
-// This client does not tell which document was deleted, unless the container
+// This client does not say which document was deleted, unless the container
 // keeps previous images.
 import com.azure.cosmos.ChangeFeedProcessor;
 import com.azure.cosmos.ChangeFeedProcessorBuilder;
@@ -117,7 +117,7 @@ final class Processor {
     }
 
     // Every range has a lease with an owner, and has been read: the estimator
-    // tells of a place before there is one.
+    // reports a place before there is one.
     private void placed(String box, int count) throws Exception {
         await(count + " leases with a place", () -> {
             List<ObjectNode> leases = database.getContainer(box + "-leases")
@@ -521,14 +521,14 @@ final class Processor {
         await("four changes", () -> found.size() >= 4);
         host.stop().block();
         for (int n = 0; n < 4; n++) {
-            ChangeFeedMetaData told = found.get(n).getChangeFeedMetaData();
-            Harness.equal(told.getOperationType(), n % 2 == 0
+            ChangeFeedMetaData about = found.get(n).getChangeFeedMetaData();
+            Harness.equal(about.getOperationType(), n % 2 == 0
                 ? ChangeFeedOperationType.CREATE
                 : ChangeFeedOperationType.DELETE);
-            Harness.equal(told.getPreviousLogSequenceNumber(), n % 2 == 0 ? 0L
+            Harness.equal(about.getPreviousLogSequenceNumber(), n % 2 == 0 ? 0L
                 : found.get(n - 1).getChangeFeedMetaData()
                     .getLogSequenceNumber());
-            Harness.equal(told.isTimeToLiveExpired(), n == 3);
+            Harness.equal(about.isTimeToLiveExpired(), n == 3);
         }
         Harness.equal(found.size(), 4);
     }
@@ -546,8 +546,8 @@ final class Processor {
         }
         Harness.test("every kind goes on with one host of two when one is"
             + " killed", all::testKill);
-        Harness.test("handleAllVersionsAndDeletesChanges is told of deletes and"
-            + " of what expired", all::testDeletes);
+        Harness.test("handleAllVersionsAndDeletesChanges is given deletes and"
+            + " what expired", all::testDeletes);
         // Leases do not depend on TLS; one round is enough.
         if (endpoint.startsWith("http:"))
             Beside.test(all, endpoint);

@@ -1,7 +1,7 @@
 // faults.js -- what the client makes of answers that say "not now", and of
-// those that never come.  The server is told to give them.
+// those that never come.  The server has orders to give them.
 //
-// A plan of a query is no query here: those go to ranges, told by a header.
+// A plan of a query is no query here: those go to ranges, known by a header.
 "use strict";
 const { BulkOperationType, ChangeFeedStartFrom } = require("@azure/cosmos");
 const { test, fails, assert } = require("./harness");
@@ -21,7 +21,7 @@ async function isInFeed(c) {
   return false;
 }
 
-// Operations by name; each tells whether it was done.
+// Operations by name; each returns whether it was done.
 function operations(c) {
   const fresh = (() => {
     let n = 0;
@@ -75,13 +75,13 @@ function cases(server, c, hasty) {
     assert.equal(response.statusCode, 201);
   });
 
-  test("one that does not repeat is told 429/3200 and when to", async () => {
+  test("one that does not repeat gets 429/3200 with a delay", async () => {
     const error = await fails(struck({ status: 429 }, "create",
       () => hasty().items.create(fresh())), 429, 3200);
     assert.ok(error.retryAfterInMs > 0);
   });
 
-  test("what reads is repeated after 503, what writes is told", async () => {
+  test("what reads is repeated after 503, what writes fails", async () => {
     await allDone({ status: 503 }, { ...point, ...lists });
     const item = fresh();
     await fails(struck({ status: 503 }, "create", () => c().items.create(item)),
@@ -94,14 +94,14 @@ function cases(server, c, hasty) {
       await allDone({ status: 410, subStatus }, { feed: lists.feed });
   });
 
-  test("a 410 to a single document is told with its sub-status", async () => {
+  test("a 410 to a single document has its sub-status", async () => {
     for (const subStatus of gone)
       for (const operation of [point.read, writes.create])
         await fails(struck({ status: 410, subStatus }, "", operation), 410,
           subStatus);
   });
 
-  test("each of 408, 449 and 500 is told, and nothing was done", async () => {
+  test("408, 449 and 500 are reported, and nothing was done", async () => {
     for (const status of [408, 449, 500]) {
       await fails(struck({ status }, "read", point.read), status);
       const item = fresh();
@@ -120,7 +120,7 @@ function cases(server, c, hasty) {
     await allDone({ lose: "answer" }, { ...point, ...lists });
   });
 
-  test("a write whose answer is lost is told, and is there", async () => {
+  test("a write whose answer is lost is reported, and is there", async () => {
     const item = fresh();
     await fails(struck({ lose: "answer" }, "create",
       () => c().items.create(item)), "ECONNRESET");

@@ -5,8 +5,8 @@
 //
 // Method: each case uses names of its own, so that none depends on another.
 // "write" leaves documents behind, "reopened" expects them after the server
-// was killed and started again on the same data.  "stranger" has not been told
-// whose certificates to trust.
+// was killed and started again on the same data.  "stranger" does not trust
+// the server's authority.
 "use strict";
 const { CosmosClient } = require("@azure/cosmos");
 const harness = require("./harness");

@@ -59,7 +59,7 @@ function databaseCases({ client, connect }) {
     await fails(other.database("js-once").read(), 401);
   });
 
-  test("the account tells its locations and consistency", async () => {
+  test("the account has its locations and consistency", async () => {
     const { resource } = await client.getDatabaseAccount();
     assert.equal(resource.consistencyPolicy, "Session");
     assert.ok(resource.writableLocations.length === 1);

@@ -204,7 +204,7 @@ function cases(where, container) {
     );
     assert.deepEqual(got, [53, 48, 43, 38, 33, 28, 23, 18, 13, 8, 3]);
   });
-  test(named("metrics tell what was looked at"), async () => {
+  test(named("metrics count what was looked at"), async () => {
     const page = await container()
       .items.query("SELECT * FROM c WHERE c.pk = 'p1' AND c.id = 'i6'", {
         populateQueryMetrics: true,

@@ -1,4 +1,4 @@
-// stranger.js -- a client that was not told of the server's authority.
+// stranger.js -- a client that does not trust the server's authority.
 "use strict";
 const { test, assert } = require("./harness");
 

@@ -32,7 +32,7 @@ module.exports = ({ client, connect }) => {
     assert.deepEqual(resources, [done + 1]);
   });
 
-  test("a client that does not repeat is told 429/3200", async () => {
+  test("a client that does not repeat gets 429/3200", async () => {
     const hasty = connect({ connectionPolicy: { retryOptions: {
       maxRetryAttemptCount: 0 }, enableBackgroundEndpointRefreshing: false } })
       .database("js-throttled").container("c");

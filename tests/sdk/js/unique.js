@@ -1,4 +1,4 @@
-// unique.js -- unique keys: who gets a value first has it.
+// unique.js -- unique keys: the first document with a value has it.
 "use strict";
 const { test, fails, assert } = require("./harness");
 
@@ -10,7 +10,7 @@ function cases(container) {
   const person = (id, more) => ({
     id, pk: "p", email: id, name: id, address: { zip: 1 }, ...more });
 
-  test("a container tells its unique keys", async () => {
+  test("a container has its unique keys", async () => {
     const { resource } = await container().read();
     assert.deepEqual(resource.uniqueKeyPolicy, uniqueKeyPolicy);
   });

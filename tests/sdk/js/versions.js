@@ -85,7 +85,7 @@ function cases(make) {
       assert.match(error.message, /must be enabled/);
     });
 
-  test("a container tells its change feed policy", async () => {
+  test("a container has its change feed policy", async () => {
     const container = await make("policy");
     const { resource } = await container.read();
     assert.equal(resource.changeFeedPolicy.retentionDuration, 10);

@@ -1,5 +1,5 @@
 """faults.py -- what the client makes of answers that say "not now", and of
-those that never come.  The server is told to give them."""
+those that never come.  The server has orders to give them."""
 import itertools
 
 from azure.core.exceptions import ServiceResponseError
@@ -75,7 +75,7 @@ def add_busy(struck, all_done, container, hasty):
         for operations in [writes, point, lists]:
             all_done({"status": 429, "count": 2}, operations(container))
 
-    @case("one that repeats no more is told 429/3200 and when to")
+    @case("one that repeats no more gets 429/3200 with a delay")
     def _():
         error = fails(429, struck, {"status": 429, "count": 2},
                       hasty.get_database_client("py-faults")
@@ -92,7 +92,7 @@ def add_busy(struck, all_done, container, hasty):
               item)
         container.create_item(item)
 
-    @case("what reads is repeated after 408 and 500, what writes is told")
+    @case("what reads is repeated after 408 and 500, what writes fails")
     def _():
         for status in [408, 500]:
             all_done({"status": status},
@@ -102,7 +102,7 @@ def add_busy(struck, all_done, container, hasty):
                   item)
             container.create_item(item)
 
-    @case("a 449 is told, and nothing was done")
+    @case("a 449 is reported, and nothing was done")
     def _():
         for operation in point(container) + lists(container):
             fails(449, struck, {"status": 449}, operation)
@@ -117,7 +117,7 @@ def add_gone(struck, all_done, container):
         all_done({"status": 410, "subStatus": 1002}, lists(container))
         struck({"status": 410, "subStatus": 1007}, lists(container)[-1])
 
-    @case("a 410 to a single document is told with its sub-status")
+    @case("a 410 to a single document has its sub-status")
     def _():
         for sub in GONE:
             for operation in point(container) + writes(container)[:1]:
@@ -136,7 +136,7 @@ def add_lost(struck, all_done, container):
     def _():
         all_done({"lose": "answer"}, point(container) + lists(container))
 
-    @case("a write whose answer is lost is told, and is there")
+    @case("a write whose answer is lost is reported, and is there")
     def _():
         item = fresh()
         try:

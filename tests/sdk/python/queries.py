@@ -1,8 +1,8 @@
 """queries.py -- queries, and what the client does with plans by itself.
 
-Goal: this client's way of asking (the query first, the plan only if it is told
-to) gives right answers over one range and over several.  Method: one container
-of 57 documents in each; what is right can be computed by hand.
+Goal: this client's way of asking (the query first, the plan only if an option
+asks for it) gives right answers over one range and over several.  Method: one
+container of 57 documents in each; what is right can be computed by hand.
 """
 from azure.cosmos import PartitionKey
 
@@ -82,7 +82,7 @@ def add_pages(container, where):
         got = container.read_items(wanted + [("none", "p1")])
         equal(sorted(d["n"] for d in got), list(range(0, COUNT, 3)))
 
-    @case(f"metrics tell what was looked at over {where}")
+    @case(f"metrics count what was looked at over {where}")
     def _():
         headers = Headers()
         rows(container, "SELECT * FROM c WHERE c.id = 'i6' AND c.pk = 'p1'",

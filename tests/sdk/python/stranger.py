@@ -1,4 +1,4 @@
-"""stranger.py -- a client that was not told of the server's authority."""
+"""stranger.py -- a client that does not trust the server's authority."""
 from azure.core.exceptions import ServiceRequestError
 
 from harness import case

@@ -1,4 +1,4 @@
-"""unique.py -- unique keys: who gets a value first has it."""
+"""unique.py -- unique keys: the first document with a value has it."""
 from azure.cosmos import PartitionKey
 
 from harness import case, equal, fails
@@ -10,7 +10,7 @@ def add(client):
     container = database.create_container("c", PartitionKey("/pk"),
                                           unique_key_policy=policy)
 
-    @case("a container tells its unique keys")
+    @case("a container has its unique keys")
     def _():
         equal(container.read()["uniqueKeyPolicy"], policy)
 

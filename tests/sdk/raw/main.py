@@ -3,7 +3,7 @@
 #
 #   main.py ENDPOINT everyday|lenient|write|reopened
 #
-# Method: documents whose answers can be computed by hand; the query metrics tell
+# Method: documents whose answers can be computed by hand; the query metrics say
 # how many documents were looked at.  "write" leaves tokens behind (in a
 # document), with which "reopened" goes on after the server was killed.
 import base64
@@ -110,7 +110,7 @@ def documents_are_counted_without_being_read():
             assert metrics["retrievedDocumentCount"] == 0
             assert metrics["retrievedDocumentSize"] == 0
             assert metrics["indexUtilizationRatio"] == 1
-    # Whoever wants a member of theirs reads them.
+    # A query that needs a member of the documents reads them.
     text = "SELECT VALUE COUNT(c.n) FROM c"
     assert looked_at(plain, text, 1, key=["p1"]) == 10
     assert looked_at(plain, "SELECT VALUE COUNT(1) FROM c WHERE c.n > 5", 1) == 90
@@ -344,13 +344,13 @@ def a_query_ends_and_misses_nothing_while_documents_change():
     c = Container(server, "q", "moving", HASH)
     for n in range(40):
         c.write({"id": f"i{n}", "pk": str(n % 4), "n": n}, [str(n % 4)])
-    chance = random.Random(1)
+    rng = random.Random(1)
     for text in ("SELECT * FROM c", "SELECT * FROM c ORDER BY c.n"):
         seen = []
         for page in c.pages(text, 3, change=forget):
             seen += [d["id"] for d in page.json["Documents"]]
             for _ in range(5):
-                n = chance.randrange(40)
+                n = rng.randrange(40)
                 document = {"id": f"i{n}", "pk": str(n % 4), "n": n}
                 document["again"] = len(seen)
                 c.write(document, [str(n % 4)])
@@ -426,7 +426,7 @@ def a_token_of_another_container_is_refused():
 # Of every shape: a document's place, a row's, rows that wait.
 @case
 def no_damaged_token_harms_the_server():
-    chance = random.Random(2)
+    rng = random.Random(2)
     for text in ("SELECT * FROM c", "SELECT * FROM c ORDER BY c.n",
                  "SELECT DISTINCT VALUE c.id FROM c",
                  "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id"):
@@ -434,9 +434,9 @@ def no_damaged_token_harms_the_server():
         raw = open_token(page.headers["x-ms-continuation"])
         for _ in range(150):
             some = bytearray(raw)
-            for _ in range(chance.choice((1, 1, 3))):
-                some[chance.randrange(len(some))] ^= 1 << chance.randrange(8)
-            token = close_token(some[:chance.choice((None, None, len(some) - 1))])
+            for _ in range(rng.choice((1, 1, 3))):
+                some[rng.randrange(len(some))] ^= 1 << rng.randrange(8)
+            token = close_token(some[:rng.choice((None, None, len(some) - 1))])
             got = plain.query(text, x_ms_continuation=token)
             assert got.status in (200, 400), (text, token, got.text)
 
@@ -498,7 +498,7 @@ def an_object_that_goes_between_pages_takes_no_rows_along():
 
 
 @case
-def metrics_tell_what_was_looked_at():
+def metrics_count_what_was_looked_at():
     got = plain.query("SELECT * FROM c WHERE c.n < 9", x_ms_max_item_count=100)
     m = got.metrics()
     assert m["retrievedDocumentCount"] == 90
@@ -552,7 +552,7 @@ def index_metrics_name_the_paths_of_the_filter():
     specs = [i["IndexSpec"] for i in new["UtilizedIndexes"]["SingleIndexes"]]
     assert specs == ["/pk/?", "/n/?", '/"a b"/c/?'], new
     assert new["PotentialIndexes"]["SingleIndexes"] == [], new
-    # Only of what would help is told how much it would.
+    # Only potential indexes have an impact.
     assert [list(i) for i in new["UtilizedIndexes"]["SingleIndexes"]] == \
         [["IndexSpec"]] * 3, new
     helps = new["PotentialIndexes"]["CompositeIndexes"]
@@ -758,7 +758,7 @@ FAULTS = [
 
 
 @case
-def a_bad_query_is_told_where_it_is_wrong():
+def the_answer_to_a_bad_query_names_the_place_of_its_error():
     for text, code, place in FAULTS:
         got = plain.query(text)
         assert got.status == 400, (text, got.text)
@@ -839,7 +839,7 @@ def a_plan_that_the_client_cannot_carry_out_is_refused():
 
 
 @case
-def a_page_tells_which_way_equal_keys_run():
+def a_page_says_which_way_equal_keys_run():
     for order, way in (("", "false"), ("ORDER BY c.n", "false"),
                        ("ORDER BY c.n DESC", "true")):
         got = plain.query("SELECT VALUE c.n FROM c " + order)
