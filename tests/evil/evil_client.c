@@ -10,7 +10,7 @@
  *   evil_client noise PORT          bytes of another protocol than the port's
  *   evil_client health PORT         one good request
  *
- * Tells on stdout what went wrong, and by its exit status whether anything did.
+ * Prints on stdout what went wrong; its exit status says whether anything did.
  * Nothing is waited for without a limit.
  */
 #include "lib/evil.h"
@@ -155,7 +155,7 @@ static const char *head_end(const char *at, size_t len)
     return end ? end + 4 : NULL;
 }
 
-/* How HTTP/2 is told to use HTTP/1.1: SETTINGS, GOAWAY. */
+/* The answer in HTTP/2 to use HTTP/1.1: SETTINGS, GOAWAY. */
 static const char goaway[] = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
                              "\x00\x00\x08\x07\x00\x00\x00\x00\x00"
                              "\x00\x00\x00\x00\x00\x00\x00\x0d";

@@ -79,12 +79,12 @@ class Slow:
         """Neither cut off nor done, and not refused."""
         if self.reads:
             return take(self.line, 1) != b""
-        told = take(self.line, 1 << 16)
-        while told:
-            if told.startswith(b"HTTP/1.1 ") and b" 200 " not in told[:13]:
+        got = take(self.line, 1 << 16)
+        while got:
+            if got.startswith(b"HTTP/1.1 ") and b" 200 " not in got[:13]:
                 return False
-            told = take(self.line, 1 << 16)
-        return told is None
+            got = take(self.line, 1 << 16)
+        return got is None
 
 
 def kinds(container):
@@ -161,7 +161,7 @@ class Healthy(threading.Thread):
                 equal((status, found["n"]), (200, i))
                 self.done += 1
             connection.close()
-        except Exception as error:  # told by the case
+        except Exception as error:  # the case reports it
             self.failed = error
 
 

@@ -291,7 +291,7 @@ def _():
            for key, each in documents("shop/colls/by-city").items()}, own)
 
 
-@case("lag tells how far behind a processor is, per lease and in all")
+@case("lag shows how far behind a processor is, per lease and in all")
 def _():
     make("shop", "orders", "/customer")
     make("shop", "leases", "/id")

@@ -1,7 +1,7 @@
 """chaos.py -- fleets that are killed, paused and resized.
 
-All chance comes from one seed: which hosts die, are paused or stop, in which
-order, and which ranges split and merge.  The machine decides the rest.
+All random choices come from one seed: which hosts die, are paused or stop, in
+which order, and which ranges split and merge.  The machine decides the rest.
 """
 import os
 import random
@@ -24,7 +24,7 @@ class Chaos(fleet.Fleet):
         super().__init__(server, program, name,
                          PROGRAM_HANDLE_MS=str(handle_ms),
                          PROGRAM_RETURN_MS=str(handle_ms))
-        self.kind, self.chance = kind, random.Random(SEED)
+        self.kind, self.rng = kind, random.Random(SEED)
         self.counts = dict.fromkeys(
             ("kills", "kills of owners", "pauses", "stops", "splits",
              "merges"), 0)
@@ -33,14 +33,14 @@ class Chaos(fleet.Fleet):
         """A host that runs, one of the owners if one of them does."""
         running = self.running()
         working = [each for each in running if each.name in owners]
-        return self.chance.choice(working or running)
+        return self.rng.choice(working or running)
 
     def running_owners(self):
         return self.owners() & {each.name for each in self.running()}
 
     def resize(self):
         """Paused hosts do not count: others must take their leases."""
-        size = self.chance.randint(HOSTS_MIN, HOSTS_MAX)
+        size = self.rng.randint(HOSTS_MIN, HOSTS_MAX)
         if len(self.running()) > size:
             self.stop(self.pick())
             self.counts["stops"] += 1
@@ -51,7 +51,7 @@ class Chaos(fleet.Fleet):
 
     def kill_one(self):
         """Mostly a host that has work, once there is one."""
-        if self.chance.random() < 0.8:
+        if self.rng.random() < 0.8:
             owners = fleet.until(self.running_owners, bool)
             host = self.pick(owners)
         else:
@@ -70,13 +70,13 @@ class Chaos(fleet.Fleet):
 
     def reshape(self):
         ranges = self.box.ranges()
-        is_split = self.chance.random() < 0.5
+        is_split = self.rng.random() < 0.5
         if len(ranges) <= RANGES_MIN or is_split and len(ranges) < RANGES_MAX:
-            self.box.split(self.chance.choice(ranges)["id"])
+            self.box.split(self.rng.choice(ranges)["id"])
             self.counts["splits"] += 1
         else:
             ranges.sort(key=lambda each: each["minInclusive"])
-            at = self.chance.randrange(len(ranges) - 1)
+            at = self.rng.randrange(len(ranges) - 1)
             self.box.merge(ranges[at]["id"], ranges[at + 1]["id"])
             self.counts["merges"] += 1
 
@@ -96,7 +96,7 @@ class Chaos(fleet.Fleet):
         """All events, spread over the time; gives what the checker found."""
         events = ([self.kill_one] * kills + [self.pause_one] * pauses
                   + [self.reshape] * reshapes)
-        self.chance.shuffle(events)
+        self.rng.shuffle(events)
         self.resize()
         self.start_writers(2, SEED)
         due = time.monotonic()

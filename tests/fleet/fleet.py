@@ -32,12 +32,12 @@ def until(ask, holds):
 
 
 class Writer(threading.Thread):
-    """Upserts documents of its own until told to stop: two new ones, then a
+    """Upserts documents of its own until it is stopped: two new ones, then a
     new version of one of the last few."""
 
     def __init__(self, box, name, seed):
         super().__init__(daemon=True)
-        self.box, self.name, self.chance = box, name, random.Random(seed)
+        self.box, self.name, self.rng = box, name, random.Random(seed)
         self.written, self.failure = {}, None
         self.enough = threading.Event()
 
@@ -47,7 +47,7 @@ class Writer(threading.Thread):
             while not self.enough.wait(0.004):
                 n = count
                 if count % 3 == 2:
-                    n = self.chance.randrange(max(0, count - 30), count)
+                    n = self.rng.randrange(max(0, count - 30), count)
                     n -= n % 3 == 2
                 id = f"{self.name}-{n}"
                 version = self.written.get(id, -1) + 1
@@ -86,7 +86,7 @@ class Host:
         self.paused_at = None
 
     def stop(self):
-        """Tells it to end gracefully."""
+        """Asks it to end gracefully."""
         self.process.stdin.close()
 
     def sanitizer_report(self):
@@ -186,10 +186,10 @@ class Fleet:
                      and set(leases.values()) == names)
 
     def lag(self):
-        told = subprocess.run([self.program, "lag", self.url],
-                              env=self.environment, capture_output=True,
-                              text=True)
-        return told.stdout.split()[:1]
+        got = subprocess.run([self.program, "lag", self.url],
+                             env=self.environment, capture_output=True,
+                             text=True)
+        return got.stdout.split()[:1]
 
     # ---- changes ----
 

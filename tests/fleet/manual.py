@@ -55,12 +55,12 @@ def _():
 
 @case("its defaults are those of the header")
 def _():
-    told = options()
+    defaults = options()
     _, body = members("runnel_processor_options")
     count = 0
     for name, number in re.findall(
             r"(\w+);\s*/\*\*<[^*]*?\b0: (\d+)\b(?! MiB)", body):
-        equal(told[name], number, name)
+        equal(defaults[name], number, name)
         count += 1
     assert count >= 12, count
 

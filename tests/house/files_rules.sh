@@ -22,12 +22,12 @@ END
 }
 
 write '`wal*`'
-check 'a tree that is told in whole passes' "$scratch/tools/files.sh"
+check 'a tree that is named in whole passes' "$scratch/tools/files.sh"
 write '`wal`'
-check 'a file that is not told is named' \
+check 'a file that the document lacks is reported' \
     says 1 '^src/store/wal_read.c: not in a table' "$scratch/tools/files.sh"
 write '`wal*`, `log`'
-check 'a file that is told and not there is named' \
+check 'a file that is named and not there is reported' \
     says 1 '^ARCHITECTURE.md: there is no src/store/log$' \
     "$scratch/tools/files.sh"
 write '`wal*`'

@@ -101,7 +101,7 @@ int main(void)
 }
 EOF
 check 'a program compiles by pkg-config' compile
-check 'pkg-config tells the version of the project' \
+check 'pkg-config has the version of the project' \
     grep -qF "VERSION $(pkg-config --modversion runnel) " "$root/CMakeLists.txt"
 
 done_checking

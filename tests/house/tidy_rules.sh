@@ -1,8 +1,8 @@
 #!/bin/bash
 # tidy_rules.sh -- every rule of tools/tidy.sh fires on what it forbids.
 #
-# A small tree that is tidy; each case breaks it in one way and expects to be
-# told file, line and rule; what is allowed must pass.
+# A small tree that is tidy; each case breaks it in one way and expects file,
+# line and rule; what is allowed must pass.
 . "$(dirname "$0")/check.sh"
 
 tree=$scratch/tree
@@ -84,7 +84,7 @@ accepted 'a tidy tree passes'
 
 each_refused 'every banned function is refused' src/base/a.c 'is banned' \
     strcpy strcat sprintf vsprintf strtok gets atoi atol gmtime localtime alloca
-each_refused 'memory, time and chance belong in base' src/store/s.c \
+each_refused 'memory, time and random numbers belong in base' src/store/s.c \
     'belongs in base/' malloc calloc realloc reallocarray free strdup strndup \
     asprintf vasprintf aligned_alloc posix_memalign time clock_gettime \
     gettimeofday sleep usleep nanosleep rand random srand srandom getrandom \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# auth.sh -- who may do what: tests/rest/matrix.py, on the sanitized program.
+# auth.sh -- rights: tests/rest/matrix.py, on the sanitized program.
 # About 30 s.
 cd "$(dirname "$0")/../.." || exit 1
 export RUNNEL_DEV=${RUNNEL_DEV:-$PWD/build/dev/runnel} PYTHONDONTWRITEBYTECODE=1

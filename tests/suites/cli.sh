@@ -112,11 +112,11 @@ has_all()
 
 # ---- the command line --------------------------------------------------------
 
-check 'help tells the commands' says 0 '^  verify  ' "$dev" help
+check 'help lists the commands' says 0 '^  verify  ' "$dev" help
 check '--help does too' says 0 '^  compact  ' "$dev" --help
 check '-h does too' says 0 '^  restore  ' "$dev" -h
 check 'help is on standard output' test -z "$("$dev" help 2>&1 >/dev/null)"
-check 'version tells the version' \
+check 'version prints the version' \
     says 0 '^runnel [0-9]+\.[0-9]+\.[0-9]+$' "$dev" version
 check '--version does too' \
     says 0 '^runnel [0-9]+\.[0-9]+\.[0-9]+$' "$dev" --version
@@ -125,7 +125,7 @@ check 'an unknown command is refused' \
     refused_so "no command 'frobnicate'" "$dev" frobnicate
 check 'an unknown option before the command is refused' \
     refused_so "no command '--frob'" "$dev" --frob verify x
-check 'help is told wherever it is asked for' \
+check 'help is printed wherever it is asked for' \
     says 0 '^Usage: runnel keys ' "$dev" keys show --help
 check 'version takes no operand' refused_so 'usage: runnel version' "$dev" version 1
 for command in help version 'help serve'; do
@@ -141,7 +141,7 @@ listed=$("$dev" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
 check 'all commands are listed' \
     test "$(echo $listed)" = 'serve keys tls verify dump backup restore compact help version'
 for command in $listed; do
-    check "help $command tells its usage" \
+    check "help $command prints its usage" \
         says 0 "^Usage: runnel $command( |\$)" "$dev" help "$command"
     check "$command --help does too" \
         says 0 "^Usage: runnel $command( |\$)" "$dev" "$command" --help
@@ -280,7 +280,7 @@ before=$(sum_of sound)
 check 'verify finds the golden directory sound' \
     says 0 '^sound: [0-9]+ records in [0-9]+ pages, 14 records in the WAL$' \
     "$dev" verify sound
-check 'backup copies it, and tells how much' \
+check 'backup copies it, and prints how much' \
     says 0 '^copy: [1-9][0-9]+ bytes of data, [1-9][0-9]+ bytes of WAL$' \
     "$dev" backup sound copy
 check 'a backup notes when it began' \
@@ -309,7 +309,7 @@ line()
 }
 
 before=$(sum_of copy)
-check 'restore makes a directory, and tells how much' \
+check 'restore makes a directory, and prints how much' \
     says 0 '^new: [1-9][0-9]+ bytes of data, [1-9][0-9]+ bytes of WAL$' \
     "$dev" restore copy new
 check 'it leaves the copy as it was' test "$before" = "$(sum_of copy)"

@@ -20,7 +20,7 @@ pid=
 status=0
 trap 'kill -9 $pid 2>/dev/null; rm -rf "$scratch"' EXIT
 
-tell()
+report()
 {
     if [ "$1" -eq 0 ]; then
         echo "ok $2"
@@ -68,16 +68,16 @@ finds()
 cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude \
     -o "$scratch/program" tests/client/cycles_program.c -L"$library" -lrunnel \
     -Wl,-rpath,"$library" -pthread
-tell $? 'the program compiles by the public header'
+report $? 'the program compiles by the public header'
 
 if [ -n "${RUNNEL_PROVE:-}" ]; then cycles=10000; else cycles=2500; fi
 run "$cycles"
-tell $? 'descriptors, threads and memory stay constant while leases are acquired and released (R6)'
+report $? 'descriptors, threads and memory stay constant while leases are acquired and released (R6)'
 run 2500 bytes
 finds $? bytes
-tell $? 'a leak of 64 bytes in each cycle is found'
+report $? 'a leak of 64 bytes in each cycle is found'
 ulimit -n "$(ulimit -Hn)"
 run 300 descriptor
 finds $? descriptors
-tell $? 'a leak of a descriptor in each cycle is found'
+report $? 'a leak of a descriptor in each cycle is found'
 exit $status

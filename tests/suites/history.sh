@@ -2,11 +2,11 @@
 # history.sh -- what clients of a server that is killed again and again see can
 # be explained by one order of events, in which nothing acknowledged is lost.
 #
-#   RUNNEL_OPERATIONS   how many operations; 300,000 unless told, 20,000,000
+#   RUNNEL_OPERATIONS   how many operations; 300,000 by default, 20,000,000
 #                       with RUNNEL_PROVE
-#   RUNNEL_CHANGES      how many changes of the feed; 1,000,000 unless told,
+#   RUNNEL_CHANGES      how many changes of the feed; 1,000,000 by default,
 #                       3,000,000 with RUNNEL_PROVE
-#   RUNNEL_LIMIT        seconds that a check may take; 800 unless told, 6 hours
+#   RUNNEL_LIMIT        seconds that a check may take; 800 by default, 6 hours
 #                       with RUNNEL_PROVE
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -26,7 +26,7 @@ finish()
 }
 trap finish EXIT
 
-tell()
+report()
 {
     if [ "$1" -eq 0 ]; then
         echo "ok $2"
@@ -121,21 +121,21 @@ is_in_order()
 
 shop='"container":"dbs/shop/colls/orders"'
 "$program" prepare "$url"
-tell $? 'a database, a source and a lease container are made'
+report $? 'a database, a source and a lease container are made'
 
 # ---- what a user may get wrong ----------------------------------------------
 PROGRAM_KEY=d3Jvbmcga2V5 "$program" host "$url" x "$scratch/none" \
     </dev/null >/dev/null 2>"$scratch/wrong"
 grep -q unauthorized "$scratch/wrong"
-tell $? 'a wrong key is told at start'
+report $? 'a wrong key is reported at start'
 PROGRAM_START_MS=3000 "$program" host http://127.0.0.1:1/ x "$scratch/none" \
     </dev/null >/dev/null 2>"$scratch/wrong"
 grep -q unreachable "$scratch/wrong"
-tell $? 'an endpoint that does not answer is told at start'
+report $? 'an endpoint that does not answer is reported at start'
 
 # ---- three hosts, kills, splits and a merge ---------------------------------
 start a && start b && start c
-tell $? 'three hosts start'
+report $? 'three hosts start'
 "$program" write "$url" 0 200 25 &
 writer=$!
 sleep 1
@@ -149,20 +149,20 @@ kill_hard c
 "$program" merge "$url" "{$shop,\"range\":3,\"with\":4}"
 start e
 wait "$writer"
-tell $? 'a writer works while hosts are killed and ranges split and merge'
+report $? 'a writer works while hosts are killed and ranges split and merge'
 wait_for is_complete 200 24
-tell $? 'no change is missing'
+report $? 'no change is missing'
 is_in_order
-tell $? 'the changes of each key are in order'
+report $? 'the changes of each key are in order'
 "$program" lag "$url" >"$scratch/lag"
-tell $? 'the lag can be asked for while hosts run'
+report $? 'the lag can be asked for while hosts run'
 stop a && stop d && stop e
-tell $? 'hosts stop'
+report $? 'hosts stop'
 "$program" leases "$url" >"$scratch/leases"
 [ -s "$scratch/leases" ] && ! awk '{ print $2 }' "$scratch/leases" | grep -qv -- -
-tell $? 'no lease has an owner after they have stopped'
+report $? 'no lease has an owner after they have stopped'
 grep -q '^0 ' <("$program" lag "$url")
-tell $? 'nothing is left to do'
+report $? 'nothing is left to do'
 
 # ---- the first program, but for the port -------------------------------------
 dev=${server%/*}
@@ -171,7 +171,7 @@ cc -std=c17 -Wall -Wextra -Werror -fsanitize=address,undefined -Iinclude \
     -o "$scratch/first" "$scratch/first.c" "$dev/librn_client.a" \
     "$dev/librn_cosmos.a" "$dev/librn_json.a" "$dev/librn_base.a" \
     $(pkg-config --libs libcurl libcrypto) -lm -pthread
-tell $? 'the first program compiles by the public header'
+report $? 'the first program compiles by the public header'
 mkfifo "$scratch/in.first"
 "$scratch/first" <"$scratch/in.first" >"$scratch/printed" 2>&1 &
 host[first]=$!
@@ -189,7 +189,7 @@ wait_for has_leases && "$program" write "$url" 999 1000 1 &&
     wait_for has_read
 echo >&"$first_input"
 wait "${host[first]}" && grep -q '"id":"999"' "$scratch/printed"
-tell $? 'the first program prints a change and stops'
+report $? 'the first program prints a change and stops'
 exec {first_input}>&-
 unset 'host[first]'
 
@@ -208,13 +208,13 @@ ledger=$scratch/apart
 "$program" prepare "$other"
 export PROGRAM_NAME=apart PROGRAM_LEASES_URL=$other
 start apart && wait_for is_complete 200 24
-tell $? 'a host with its leases in another account gets every document'
+report $? 'a host with its leases in another account gets every document'
 stop apart && [ -n "$("$program" leases "$url")" ] &&
     grep -q '^0 ' <("$program" lag "$url")
-tell $? 'its leases and its lag are read there'
+report $? 'its leases and its lag are read there'
 unset PROGRAM_LEASES_URL
 [ -z "$("$program" leases "$url")" ]
-tell $? 'no lease is in the account of the source'
+report $? 'no lease is in the account of the source'
 unset PROGRAM_NAME
 kill "${host[other]}" && wait "${host[other]}"
 unset 'host[other]'
@@ -222,9 +222,9 @@ unset 'host[other]'
 # ---- the style of 2017 ------------------------------------------------------
 ledger=$scratch/style
 start s style && wait_for is_complete 200 24
-tell $? 'a registered observer gets every document'
+report $? 'a registered observer gets every document'
 stop s && grep -q 'left [0-9]' "$scratch/host.s"
-tell $? 'it is unregistered once, and knows the remaining work'
+report $? 'it is unregistered once, and knows the remaining work'
 
 # ---- the manual --------------------------------------------------------------
 if ! PYTHONDONTWRITEBYTECODE=1 python3 -u tests/fleet/manual.py "$PWD"; then

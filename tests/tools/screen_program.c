@@ -1,6 +1,6 @@
 /* screen_program.c -- a live view and a progress bar, for test_screen.py.
  *
- *   screen_program view       a frame that tells the size and the last key, and
+ *   screen_program view       a frame that shows the size and the last key, and
  *                             is longer and wider than any terminal; q ends it
  *   screen_program progress   a bar from 0 to 1000
  *   screen_program fail       a view that fails while it is open

@@ -146,7 +146,7 @@ class Terminal:
             "HHHH", self.screen.rows, self.screen.columns, 0, 0))
 
     def resize(self, rows, columns):
-        """As a window does: the size changes, and SIGWINCH tells of it."""
+        """As a window does: the size changes, and SIGWINCH announces it."""
         self.screen.resize(rows, columns)
         self._set_size()
 

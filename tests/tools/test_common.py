@@ -217,7 +217,8 @@ def _():
         equal(result.json[0]["id"], "1")
 
 
-@case("a wrong key, a key file without a key and no data directory are told")
+@case("a wrong key, a key file without a key and no data directory are "
+      "reported")
 def _():
     box = container("wrong")
     get = ["get", "--container", box.name, "--pk", "a", "1"]
@@ -256,7 +257,7 @@ def _():
     listener.close()
 
 
-@case("a server that is not there is told in one line")
+@case("a server that is not there is reported in one line")
 def _():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -296,7 +297,7 @@ def _():
     equal((process.returncode, err), (141, ""))
 
 
-@case("a full disk behind standard output is told")
+@case("a full disk behind standard output is reported")
 def _():
     box = container("full")
     box.put({"id": "1", "pk": "a"})
@@ -326,7 +327,7 @@ USES = (["get", "--pk", "a", "1"], ["put", '{"id":"1","pk":"a"}'],
         ["ranges"], ["split", "0"], ["merge", "0", "1"], ["tail", "--once"])
 
 
-@case("every command tells a wrong key, a missing container, a lost server")
+@case("every command reports a wrong key, a missing container, a lost server")
 def _():
     box = container("every")
     with socket.socket() as free:
@@ -346,7 +347,7 @@ def _():
             assert words in result.err, result.err
 
 
-@case("a certificate is checked unless told otherwise")
+@case("a certificate is checked by default")
 def _():
     box = container("tls")
     box.put({"id": "1", "pk": "a"})

@@ -55,7 +55,7 @@ class Writer(threading.Thread):
             while not self.over.is_set():
                 self.write()
                 self.done += 1
-        except Exception as fault:  # told by stop
+        except Exception as fault:  # stop reports it
             self.fault = fault
 
     def write(self):

@@ -126,11 +126,11 @@ def _():
     rejected = scratch("refused.rejected")
     result = import_file(box, path, "--errors", rejected, code=7)
     equal(counts(result), (3, 8))
-    told = sorted(int(line.split(":")[2]) for line in result.err.splitlines())
-    equal(told, [2, 3, 5, 6, 7, 9, 10, 11])
+    found = sorted(int(line.split(":")[2]) for line in result.err.splitlines())
+    equal(found, [2, 3, 5, 6, 7, 9, 10, 11])
     with open(rejected, encoding="utf-8", errors="surrogateescape") as file:
         equal(sorted(file.read().splitlines()),
-              sorted(lines[line - 1] for line in told))
+              sorted(lines[line - 1] for line in found))
     equal(sorted(held(box.name)), ["a", "b", "c"])
 
 

@@ -44,7 +44,7 @@ def _():
           "--container", "d/none", "7")
 
 
-@case("get indents and colours on a terminal, unless told otherwise")
+@case("get indents and colours on a terminal by default")
 def _():
     box = container("pretty")
     box.put({"id": "1", "pk": "a", "n": {"x": [1, True]}})
@@ -80,7 +80,7 @@ def _():
               result.out)
 
 
-@case("put creates, replaces and compares etags as told")
+@case("put creates, replaces and compares etags by its options")
 def _():
     box = container("modes")
     put = ["put", "--container", box.name]

@@ -136,7 +136,7 @@ def _():
     assert all(row["checkpointAgeSeconds"] >= 0 for row in rows), rows
 
 
-@case("lag --exit-code tells whether more changes wait than --limit")
+@case("lag --exit-code shows whether more changes wait than --limit")
 def _():
     p = Processor(2)
     p.once()

@@ -42,7 +42,7 @@ def _():
         equal(len(result.json), min(limit, 30))
 
 
-@case("query reads one range if told so")
+@case("query reads one range with --range")
 def _():
     box = filled("onerange", 30, ranges=2)
     ranges = runnel("ranges", "--json", "--container", box.name).json
@@ -92,7 +92,7 @@ def _():
     equal((result.code, result.err), (141, ""))
 
 
-@case("explain tells how a query finds its documents")
+@case("explain shows how a query finds its documents")
 def _():
     box = filled("explained", 10)
     result = runnel("explain", "--container", box.name,

@@ -14,7 +14,7 @@ VERSIONS = {"changeFeedPolicy": {"retentionDuration": 10,
 
 
 class Tail:
-    """`runnel tail` with a checkpoint, which tells when it has begun."""
+    """`runnel tail` with a checkpoint, which shows when it has begun."""
 
     def __init__(self, name, *options, checkpoint=None):
         self.file = checkpoint or scratch(f"{name.replace('/', '-')}.position")
@@ -117,7 +117,7 @@ def _():
     equal(ids("none=null"), [])
 
 
-@case("tail tells all versions with what changed")
+@case("tail prints all versions with what changed")
 def _():
     box = container("versions", **VERSIONS)
     tail = Tail(box.name, "--all-versions")

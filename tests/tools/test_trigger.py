@@ -658,7 +658,8 @@ def _():
     equal([each["Owner"] for each in leases_of(job)], [None])
 
 
-@case("trigger tells the lag and keeps its lease while the handler is slow (R3)")
+@case("trigger reports the lag and keeps its lease while the handler is slow "
+      "(R3)")
 def _():
     job, gate = Job(6, keys=1), scratch("slow")
     served = Served(job, "--batch-max", "1", "--instance", "only", "--exec",
