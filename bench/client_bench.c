@@ -15,7 +15,7 @@
  *       the same by libcurl alone, with the headers of a signed request
  *
  * CPU is the processor time of this program for one document, in us: on a
- * machine that is shared it tells more than the rates.  feed_bench fill makes
+ * machine that is shared it says more than the rates.  feed_bench fill makes
  * the container.
  */
 #include <runnel/runnel.h>

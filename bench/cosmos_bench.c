@@ -5,7 +5,7 @@
  *
  * Each line repeats one piece of work that a server does for every request on
  * a document, with the four keys an account has.  CPU time, so that a busy
- * machine tells the same.
+ * machine gives the same.
  */
 #include "cosmos/auth.h"
 #include "cosmos/epk.h"

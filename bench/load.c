@@ -74,7 +74,7 @@ static struct {
     char authorization[RN_AUTH_TEXT_MAX * 2]; /* of a list of documents */
     uint64_t answers, failures;
     uint32_t slots[SLOTS];
-    unsigned run; /* tells the ids of one run from another's */
+    unsigned run; /* makes its ids differ from another run's */
 } load;
 
 static void die(const char *what)

@@ -162,7 +162,7 @@ static void lmdb_del(struct rn_view key)
     mdb_check(mdb_del(mdb, dbi, &k, NULL));
 }
 
-/* Without checksums there is nothing to tell by; values are not looked at. */
+/* Without checksums nothing can be checked; values are not looked at. */
 static uint64_t lmdb_scan(void)
 {
     MDB_val k = val(RN_LIT("f")), v;

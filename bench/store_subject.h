@@ -16,7 +16,7 @@ struct subject {
     void (*del)(struct rn_view key);
     void (*commit)(void); /* returns when it is durable */
     /* Bytes of all values whose keys begin with 'f', read in order; each must
-     * be what was written, as far as the store can tell. */
+     * be what was written, as far as the store can check. */
     uint64_t (*scan)(void);
 };
 

@@ -1,7 +1,7 @@
 /* binary_fuzz.c -- any bytes as CosmosBinary.
  *
  * What is read is JSON, compact, within the ceiling and no deeper than text may
- * be; what is refused as bad is told with its place.
+ * be; what is refused as bad is reported with its place.
  */
 #include "fuzz/fuzz.h"
 

@@ -37,7 +37,7 @@ static void fold(struct chain *c, uint32_t range, uint64_t lsn)
     part->lsn = lsn > part->lsn ? lsn : part->lsn;
 }
 
-void chain_tell(struct chain *c, uint32_t key, struct rn_view token)
+void chain_note(struct chain *c, uint32_t key, struct rn_view token)
 {
     struct rn_view rest = token;
     struct rn_session part;

@@ -1,6 +1,6 @@
 /* chain.h -- the session token of a client, as the client libraries keep it.
  *
- * Of every range it keeps the newest LSN that any answer told, and sends all of
+ * Of every range it keeps the newest LSN of any answer, and sends all of
  * them with each request.  Several clients may share one, as the threads of a
  * program do.
  *
@@ -22,13 +22,13 @@ struct chain {
         uint32_t range;
         uint64_t lsn;
     } parts[CHAIN_PARTS_MAX];      /* those of ranges that are gone, too */
-    uint64_t keys[CHAIN_KEYS_MAX]; /* what was told of each key */
+    uint64_t keys[CHAIN_KEYS_MAX]; /* the highest LSN of each */
 };
 
 void chain_init(struct chain *c);
-/* An answer about a key told this session token. */
-void chain_tell(struct chain *c, uint32_t key, struct rn_view token);
-/* The token to send, as a header, empty if nothing was told yet; `ahead` makes
+/* An answer about a key had this session token. */
+void chain_note(struct chain *c, uint32_t key, struct rn_view token);
+/* The token to send, as a header, empty if none was noted yet; `ahead` makes
  * it one of what has not been yet.  Returns what it demands of a key. */
 uint64_t chain_print(struct chain *c, uint32_t key, uint64_t ahead,
                      char out[CHAIN_TEXT_MAX]);

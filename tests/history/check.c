@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void check_tell(const struct check *c, size_t *counter, const char *kind,
-                const char *why, const entry *e)
+void check_report(const struct check *c, size_t *counter, const char *kind,
+                  const char *why, const entry *e)
 {
     static const char *const names[] = { "read",    "query",   "create",
                                          "upsert",  "replace", "patch",
@@ -100,7 +100,7 @@ void check_sort(entry **list, size_t count,
         qsort(list, count, sizeof(entry *), compare);
 }
 
-/* ---- who wrote what ------------------------------------------------------ */
+/* ---- the writer of each version ------------------------------------------ */
 
 entry *check_find_token(const struct check *c, uint64_t token)
 {
@@ -125,7 +125,8 @@ static void witness(struct check *c, entry *seen)
     entry *w = check_find_token(c, seen->token);
 
     if (!w || w->document != seen->document || w->t0 > seen->t1) {
-        check_tell(c, &c->verdict->phantom, "phantom", "nobody wrote it", seen);
+        check_report(c, &c->verdict->phantom, "phantom", "nobody wrote it",
+                     seen);
         return;
     }
     if (w->status == 0) {
@@ -138,8 +139,8 @@ static void witness(struct check *c, entry *seen)
     }
     if (!check_succeeded(w) || w->version != seen->version ||
         w->count != seen->count)
-        check_tell(c, &c->verdict->phantom, "phantom", "it was not written so",
-                   seen);
+        check_report(c, &c->verdict->phantom, "phantom",
+                     "it was not written so", seen);
 }
 
 static int resolve(struct check *c)
@@ -243,8 +244,8 @@ static void sweep(struct check *c, entry **sent, entry **answered, size_t count)
         }
         if (e->point < high ||
             (check_is_write(e) && check_succeeded(e) && e->point == high))
-            check_tell(c, &c->verdict->order, "order",
-                       "an earlier one was decided later", e);
+            check_report(c, &c->verdict->order, "order",
+                         "an earlier one was decided later", e);
     }
 }
 
@@ -290,8 +291,8 @@ static int check_unique(struct check *c)
         if (writes[i]->range == writes[i - 1]->range &&
             writes[i]->point == writes[i - 1]->point &&
             writes[i]->n == writes[i - 1]->n)
-            check_tell(c, &c->verdict->unique, "unique", "an LSN given twice",
-                       writes[i]);
+            check_report(c, &c->verdict->unique, "unique", "an LSN given twice",
+                         writes[i]);
     free(writes);
     return 0;
 }

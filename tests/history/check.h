@@ -1,6 +1,6 @@
 /* check.h -- is a history one that a correct server can have given?
  *
- * Every answer tells the LSN its range had when the request was decided, its
+ * Every answer has the LSN its range had when the request was decided, its
  * point.  So the order of everything is known and nothing has to be searched:
  *
  *   order    what was answered before another was sent is not after it: among
@@ -17,8 +17,8 @@
  *            its interval, are of its keys, are what was written and what is
  *            there, each once; what is missing in it was replaced or deleted,
  *            so that no transaction is divided; there are no more of them than
- *            asked for, but for the last transaction.  A reader goes on where
- *            it was told to, in whatever ranges its keys are by then; 304 is a
+ *            asked for, but for the last transaction.  A reader goes on at
+ *            its token, in whatever ranges its keys are by then; 304 is a
  *            read whose point is its token
  *   restore  a backup has what was answered before it began and nothing that
  *            was sent after its end; what came between it and the restore is
@@ -29,8 +29,9 @@
  *
  * A write without an answer has happened before the server's next start, or
  * never.  It counts if somebody saw it.  If nobody did, it may excuse what
- * would be wrong without it, if it fits in between all that was told before it
- * was sent and after that start: what is answered first from then on decides.
+ * would be wrong without it, if it fits in between all that was answered before
+ * it was sent and after that start: what is answered first from then on
+ * decides.
  */
 #ifndef RN_TEST_CHECK_H
 #define RN_TEST_CHECK_H
@@ -55,7 +56,7 @@ struct history_verdict {
     uint64_t late_ns; /* how long after its answer at most */
 };
 
-/* Tells the first of each kind on `out`, unless NULL.  Entries are reordered
+/* Prints the first of each kind on `out`, unless NULL.  Entries are reordered
  * and unknown writes completed.  -1 without memory. */
 int history_check(struct history_entry *e, size_t count, FILE *out,
                   struct history_verdict *v);

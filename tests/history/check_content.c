@@ -241,8 +241,9 @@ static void step(struct walk *k, const entry *e)
     k->count = left;
     k->lsn = e->point;
     if (!left)
-        check_tell(k->c, e->op == HISTORY_ITEM ? &v->feed : &v->content,
-                   "content", why ? why : "an earlier answer was otherwise", e);
+        check_report(k->c, e->op == HISTORY_ITEM ? &v->feed : &v->content,
+                     "content", why ? why : "an earlier answer was otherwise",
+                     e);
     else if (why)
         v->excused++;
     if (!left)

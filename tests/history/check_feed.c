@@ -29,11 +29,11 @@ static void undo(struct check *c, const entry *restore, entry *w)
     if (w->point > restore->to || !check_has_key(restore, w->key))
         return;
     if (!is_in && w->t1 < restore->t0)
-        check_tell(c, &c->verdict->restore, "restore",
-                   "the backup lacks what was answered before it", w);
+        check_report(c, &c->verdict->restore, "restore",
+                     "the backup lacks what was answered before it", w);
     if (is_in && w->t0 > restore->t1)
-        check_tell(c, &c->verdict->restore, "restore",
-                   "the backup has what was sent after it", w);
+        check_report(c, &c->verdict->restore, "restore",
+                     "the backup has what was sent after it", w);
     if (!is_in && restore->to < w->gone) {
         c->verdict->undone += w->gone == HISTORY_NEVER;
         w->gone = restore->to;
@@ -79,7 +79,7 @@ static const char *judge_item(struct check *c, const entry *page,
     if (it->version <= page->from || it->version > page->to)
         return "outside of its page";
     if (!w)
-        return NULL; /* a phantom, which has been told */
+        return NULL; /* a phantom, which has been reported */
     if (w->seen == number)
         return "twice in a page";
     w->seen = number;
@@ -129,16 +129,16 @@ static void check_page(struct check *c, const entry *page, const entry *items,
     for (size_t i = 0; i < n; i++) {
         const char *why = judge_item(c, page, &items[i], number);
         if (why)
-            check_tell(c, &v->feed, "feed", why, &items[i]);
+            check_report(c, &v->feed, "feed", why, &items[i]);
         if (i && items[i].version < items[i - 1].version)
-            check_tell(c, &v->feed, "feed", "out of order", &items[i]);
+            check_report(c, &v->feed, "feed", "out of order", &items[i]);
     }
     if (is_too_long(page, items, n))
-        check_tell(c, &v->feed, "feed", "longer than asked for", page);
+        check_report(c, &v->feed, "feed", "longer than asked for", page);
     if (page->to < page->from)
-        check_tell(c, &v->feed, "feed", "it goes back", page);
+        check_report(c, &v->feed, "feed", "it goes back", page);
     if (page->status == 304 && (page->to != page->point || n))
-        check_tell(c, &v->feed, "feed", "304 is not of now", page);
+        check_report(c, &v->feed, "feed", "304 is not of now", page);
     if (page->flags & HISTORY_WAITS && n)
         note_wait(c, page, items);
     v->unmoved += page->status == 304;
@@ -193,8 +193,8 @@ static int check_missing(struct check *c, const struct places *p,
                 return -1;
             continue;
         }
-        check_tell(c, &c->verdict->feed, "feed", "a change is missing", w);
-        check_tell(c, &c->verdict->feed, "feed", "in this page", page);
+        check_report(c, &c->verdict->feed, "feed", "a change is missing", w);
+        check_report(c, &c->verdict->feed, "feed", "in this page", page);
     }
     return 0;
 }
@@ -230,9 +230,9 @@ static void check_place(struct check *c, struct places *p, const entry *page)
             is_late || high_before(p, page->key + i, page->t0) > page->point;
     }
     if (is_late)
-        check_tell(c, &c->verdict->feed, "feed", "it is of the past", page);
+        check_report(c, &c->verdict->feed, "feed", "it is of the past", page);
     if (is_wrong && !(page->flags & HISTORY_STARTS))
-        check_tell(c, &c->verdict->feed, "feed", "it does not go on", page);
+        check_report(c, &c->verdict->feed, "feed", "it does not go on", page);
 }
 
 static int check_pages(struct check *c, struct places *p)

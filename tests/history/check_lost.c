@@ -1,9 +1,9 @@
 /* check_lost.c -- the checker's part for writes that nobody answered.
  *
  * Such a write has happened before the server's next start, or never will.  So
- * what was told before it was sent, and after that start, says between which
- * LSNs it must be, if it is at all.  One that somebody saw is like one that was
- * answered at that start.
+ * what was answered before it was sent, and after that start, says between
+ * which LSNs it must be, if it is at all.  One that somebody saw is like one
+ * that was answered at that start.
  */
 #include "history/check_own.h"
 

@@ -48,8 +48,8 @@ static inline bool check_has_key(const entry *interval, uint32_t key)
     return key >= interval->key && key - interval->key < interval->keys;
 }
 
-void check_tell(const struct check *c, size_t *counter, const char *kind,
-                const char *why, const entry *e);
+void check_report(const struct check *c, size_t *counter, const char *kind,
+                  const char *why, const entry *e);
 void check_sort(entry **list, size_t count,
                 int (*compare)(const void *, const void *));
 entry *check_find_token(const struct check *c, uint64_t token);

@@ -1,7 +1,7 @@
 /* check_session.c -- the checker's part for session tokens.
  *
- * A client that keeps its tokens has a chain of them: each answer tells a range
- * and an LSN, and the next request demands what all answers before have told.
+ * A client that keeps its tokens has a chain of them: each answer names a range
+ * and an LSN, and the next request demands all that answers before have named.
  * So nothing here is argued from time.  LSNs rise along the ranges that a key
  * has been in, so the chain is folded by keys; what was demanded of the range
  * that answered is in the request.
@@ -16,11 +16,13 @@ static const char *judge(const entry *e, uint64_t folded)
     bool writes = check_is_write(e) && check_succeeded(e);
 
     if (e->flags & HISTORY_AHEAD)
-        return e->flags & HISTORY_BEHIND ? NULL : "it told of what is to come";
+        return e->flags & HISTORY_BEHIND
+                   ? NULL
+                   : "a token of what is to come was accepted";
     if (e->flags & HISTORY_BEHIND)
         return "a token that was given is refused";
     if (e->demand < folded)
-        return "its token forgets what was told";
+        return "its token forgets what was answered";
     if (!e->point)
         return NULL; /* it was not answered */
     if (e->point < e->demand)
@@ -52,7 +54,7 @@ static void check_client(struct check *c, const entry *first, size_t count,
             c->verdict->ahead += (e->flags & HISTORY_AHEAD) != 0;
             why = judge(e, folded[e->key]);
             if (why)
-                check_tell(c, &c->verdict->session, "session", why, e);
+                check_report(c, &c->verdict->session, "session", why, e);
         }
         for (size_t k = i; k < end; k++)
             if (is_in_session(&first[k]) &&

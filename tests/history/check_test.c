@@ -158,7 +158,7 @@ static void what_a_search_finds_wrong_is_found(void **state)
 /* ---- starts -------------------------------------------------------------- */
 
 /* Of a document that is there, or is not; a write of it is lost; the server is
- * started; somebody is told that it has not happened; much later, above the LSN
+ * started; some answer says that it has not happened; much later, above the LSN
  * of another document, it has. */
 struct story {
     bool is_there;
@@ -198,8 +198,8 @@ static struct history_entry at(struct history_entry e, uint64_t t0, uint64_t t1,
     return e;
 }
 
-static size_t tell(const struct story *s, bool is_started,
-                   struct history_entry *out)
+static size_t record(const struct story *s, bool is_started,
+                     struct history_entry *out)
 {
     const struct history_entry create = { .op = HISTORY_CREATE,
                                           .status = 200,
@@ -233,7 +233,7 @@ static void nothing_happens_after_the_next_start(void **state)
     for (size_t i = 0; i < 2 * sizeof(stories) / sizeof(stories[0]); i++) {
         bool is_started = i % 2;
         struct history_entry log[8];
-        size_t n = tell(&stories[i / 2], is_started, log);
+        size_t n = record(&stories[i / 2], is_started, log);
         struct history_verdict v;
 
         assert_int_equal(search(log, n) > 0, is_started);

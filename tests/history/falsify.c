@@ -40,8 +40,8 @@ static uint64_t closed(const struct simulated_history *w,
     return end;
 }
 
-/* Has somebody been told what became of it, between its end and a request?
- * What was told after the backup says nothing after the restore. */
+/* Did an answer show what became of it, between its end and a request?
+ * An answer after the backup says nothing after the restore. */
 static bool is_settled(const struct simulated_history *w,
                        const struct history_entry *l,
                        const struct history_entry *e)

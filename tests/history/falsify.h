@@ -13,8 +13,8 @@ struct falsification {
     const char *name;
     /* Changes one entry, and says false if this one does not fit. */
     bool (*apply)(struct simulated_history *w, struct history_entry *e);
-    /* Of 100 told without a restore, so many at least a search finds: it knows
-     * nothing of LSNs, so what is in flight at once may be as it is told. */
+    /* Of 100 made without a restore, so many at least a search finds: it knows
+     * nothing of LSNs, so what is in flight at once may be as it is made up. */
     int searched;
 };
 

@@ -13,8 +13,8 @@
  * that came after it is undone.  At the end everything is read once more,
  * quietly, and the history checked (check.h).
  *
- * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
- * be done.
+ * Exit status 0: nothing wrong; 1: violations, printed on stdout; 2: it could
+ * not be done.
  */
 #include "history/merged.h"
 #include "history/reader.h"
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
         client_init(&clients[i], i, load.seed);
     rc = run(clients);
     if (rc == 2) { /* threads may be left */
-        merged_tell(clients, ALL);
+        merged_report(clients, ALL);
         return rc;
     }
     return merged_release(clients, ALL) ? rc : 1;

@@ -68,7 +68,7 @@ enum history_flags {
     HISTORY_STARTS = 1,  /* a page: the reader chose its place: now, or anew */
     HISTORY_AGAIN = 2,   /* a page: it may be given again what it had */
     HISTORY_WAITS = 4,   /* a page: it would wait for a change */
-    HISTORY_SESSION = 8, /* sent with the session token of all it was told */
+    HISTORY_SESSION = 8, /* sent with the session token of all its answers */
     HISTORY_AHEAD = 16,  /* sent with a token of what has not been yet */
     HISTORY_BEHIND = 32, /* refused as behind its session token */
     HISTORY_TOGETHER = 64, /* a transaction: those of a client and a time */

@@ -11,8 +11,8 @@
  * the end everything is read once more, quietly, and the history searched
  * (search.h) and checked (check.h).
  *
- * Exit status 0: nothing wrong; 1: violations, told on stdout; 2: it could not
- * be done.
+ * Exit status 0: nothing wrong; 1: violations, printed on stdout; 2: it could
+ * not be done.
  */
 #include "history/merged.h"
 #include "history/mixed_load.h"

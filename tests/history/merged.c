@@ -44,7 +44,7 @@ bool merged_check(struct client *clients, size_t count,
     return is_checked;
 }
 
-bool merged_tell(const struct client *clients, size_t count)
+bool merged_report(const struct client *clients, size_t count)
 {
     bool is_whole = true;
 
@@ -59,7 +59,7 @@ bool merged_tell(const struct client *clients, size_t count)
 
 bool merged_release(struct client *clients, size_t count)
 {
-    bool is_whole = merged_tell(clients, count);
+    bool is_whole = merged_report(clients, count);
 
     for (size_t i = 0; i < count; i++)
         client_release(&clients[i]);

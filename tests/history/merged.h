@@ -16,7 +16,7 @@ bool merged_check(struct client *clients, size_t count,
 
 /* Prints the clients that met an error which must not occur; false if there are
  * any. */
-bool merged_tell(const struct client *clients, size_t count);
+bool merged_report(const struct client *clients, size_t count);
 /* The same, and releases them all. */
 bool merged_release(struct client *clients, size_t count);
 

@@ -19,7 +19,7 @@ enum {
 
 static const uint64_t far_ahead = UINT64_C(1) << 40;
 
-/* A version that somebody was told. */
+/* A version that a client got. */
 struct seen {
     struct rn_etag etag;
     uint64_t token;
@@ -350,7 +350,7 @@ static bool settle_session(struct errand *a, const struct answer *got)
             e->point = 0;
     }
     if (!behind)
-        chain_tell(a->chain, a->e[0].key, got->session);
+        chain_note(a->chain, a->e[0].key, got->session);
     return behind;
 }
 

@@ -11,7 +11,7 @@ enum { FLIGHT_MAX = 64, STATES_MAX = 1 << 14, TABLE = STATES_MAX * 4 };
 struct request {
     const struct history_entry *e;
     uint64_t end;     /* answered; or when it has happened, if ever */
-    uint64_t version; /* of what it wrote, if anybody was told */
+    uint64_t version; /* of what it wrote, if an answer has it */
     size_t slot;
 };
 
@@ -261,7 +261,7 @@ static int by_document(const void *x, const void *y)
     return (a->document > b->document) - (a->document < b->document);
 }
 
-static void tell(const struct search *what, const struct request *r)
+static void report(const struct search *what, const struct request *r)
 {
     if (what->out)
         fprintf(what->out,
@@ -286,7 +286,7 @@ static void look(struct work *w, const struct history_entry *const *of,
     v->requests += n;
     v->wrong += wrong != NULL;
     if (wrong)
-        tell(what, wrong);
+        report(what, wrong);
 }
 
 static struct work *work_new(size_t most)

@@ -3,11 +3,11 @@
  *
  * Shares nothing with the checker (check.h) but the form of a history, and does
  * not look at LSNs, but for etags, which are only compared.  So a server that
- * tells wrong LSNs does not mislead it.  It goes through a document's requests
- * and answers in the order of time and keeps every state that the document may
- * be in, with those requests in flight that have led there: when one is
- * answered, some order of those in flight must explain its answer.  (Wing and
- * Gong's search, as Lowe does it: equal states are looked at once.)
+ * returns wrong LSNs does not mislead it.  It goes through a document's
+ * requests and answers in the order of time and keeps every state that the
+ * document may be in, with those requests in flight that have led there: when
+ * one is answered, some order of those in flight must explain its answer. (Wing
+ * and Gong's search, as Lowe does it: equal states are looked at once.)
  *
  * A write that was not answered may happen until the server's next start.
  * Histories with a restore are not for it.

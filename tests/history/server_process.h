@@ -35,7 +35,7 @@ struct client {
     pthread_t thread;
     uint32_t number;
     int fd;
-    int port; /* its own; 0: the server's, once that is told */
+    int port; /* its own; 0: the server's, once that is known */
     struct rn_prng prng;
     struct rn_signer *signer;
     struct rn_buf in, out;
@@ -84,7 +84,7 @@ bool server_process_read_answer(struct client *c, struct answer *out);
 
 struct history_entry *client_note(struct client *c,
                                   const struct history_entry *e);
-/* The server has just been started, and nobody was told yet. */
+/* The server has just been started, and the clients do not know it yet. */
 void client_note_start(struct client *c);
 
 /* The token and the version in a document. */

@@ -39,7 +39,7 @@ static void send(struct simulated_history *w, uint32_t client)
         e->condition = w->known[document];
     if (client % 2) {
         e->flags = HISTORY_SESSION;
-        e->demand = w->told[client];
+        e->demand = w->session[client];
         if (is_read(e) && rn_prng_percent(&w->prng, 5))
             e->flags |= HISTORY_AHEAD;
     }
@@ -77,7 +77,7 @@ static void decide(struct simulated_history *w, struct history_entry *e)
     }
 }
 
-/* Its client is not told. */
+/* Its client gets no answer. */
 static void lose(struct simulated_history *w, const struct history_entry *e)
 {
     struct history_entry lost = *e;
@@ -91,13 +91,13 @@ static void lose(struct simulated_history *w, const struct history_entry *e)
     simulated_add(w, &lost);
 }
 
-static void tell(struct simulated_history *w, const struct history_entry *e)
+static void answer(struct simulated_history *w, const struct history_entry *e)
 {
     simulated_add(w, e);
     if (e->version)
         w->known[e->document] = e->version;
-    if (e->point > w->told[e->client])
-        w->told[e->client] = e->point;
+    if (e->point > w->session[e->client])
+        w->session[e->client] = e->point;
 }
 
 /* An upsert, and the other document of its key, in one transaction. */
@@ -118,8 +118,8 @@ static void decide_both(struct simulated_history *w, struct history_entry *e)
         lose(w, &other);
         lose(w, e);
     } else {
-        tell(w, &other);
-        tell(w, e);
+        answer(w, &other);
+        answer(w, e);
     }
 }
 
@@ -249,7 +249,7 @@ static void end(struct simulated_history *w, struct history_entry *e)
     if (rn_prng_percent(&w->prng, 3))
         lose(w, e);
     else
-        tell(w, e);
+        answer(w, e);
 }
 
 /* Somebody's request is decided; or its client does not wait so long. */

@@ -38,10 +38,10 @@ struct simulated_history {
     uint64_t saved_lsn, begun, ended; /* of the backup */
     uint64_t restored;                /* when */
     int backups;                      /* 0, 1; 2 when restored */
-    uint64_t known[WORLD_DOCUMENTS];  /* a version that some client was told */
+    uint64_t known[WORLD_DOCUMENTS];  /* a version that some client got */
     struct history_entry at[WORLD_CLIENTS];
-    int phase[WORLD_CLIENTS];     /* idle, sent, decided */
-    uint64_t told[WORLD_CLIENTS]; /* its session token */
+    int phase[WORLD_CLIENTS];        /* idle, sent, decided */
+    uint64_t session[WORLD_CLIENTS]; /* its session token */
     /* Writes whose clients do not wait for them any more. */
     struct history_entry given_up[WORLD_GIVEN_UP];
     size_t given_up_count;

@@ -1,4 +1,4 @@
-/* writer.h -- writers to partition keys of their own, who note all they do.
+/* writer.h -- writers to partition keys of their own, which note all they do.
  *
  * Keys go to writers in turn.  What they write: transactions upon one key, with
  * deletions of what they have just put there; bulks upon one range; single

@@ -95,7 +95,7 @@ static void probe_done(struct rn_operation *op, enum rn_code rc,
 
     p->dones++;
     p->done_now = ++bench.now;
-    p->told = rc;
+    p->got = rc;
     snprintf(p->words, sizeof(p->words), "%s", rc ? err->text : "");
     p->again = NULL;
     if (again)
@@ -142,10 +142,10 @@ static size_t stored(const struct probe *p)
     return found;
 }
 
-void assert_told(const struct probe *p, enum rn_code rc)
+void assert_answered(const struct probe *p, enum rn_code rc)
 {
     assert_int_equal(p->dones, 1);
-    assert_string_equal(rn_code_name(p->told), rn_code_name(rc));
+    assert_string_equal(rn_code_name(p->got), rn_code_name(rc));
     assert_int_equal(stored(p), rc == RN_OK ? p->writes : 0);
     if (rc)
         assert_int_not_equal(p->words[0], 0);

@@ -1,4 +1,4 @@
-/* committing.h -- a committer held still, and operations that tell.
+/* committing.h -- a committer held still, and operations that count.
  *
  * The committer runs in the simulation, as its only task: the test says when
  * it steps.  Its store is `mem` behind faulty.h.  cmocka's setup and teardown
@@ -31,8 +31,8 @@ struct probe {
     struct rn_committer *again; /* where `done` is to queue it once more */
 
     unsigned runs, dones;
-    unsigned done_now; /* bench.now when it was told */
-    enum rn_code told;
+    unsigned done_now; /* bench.now when it was answered */
+    enum rn_code got;
     char words[80];
     enum rn_code again_rc;
 };
@@ -68,8 +68,8 @@ void step(void);       /* once; there must be something to do */
 void settle(void);     /* until there is nothing to do */
 
 struct rn_committer_status status(void);
-/* Told exactly once, `rc`, with words if it is a failure; and the store holds
- * all of its writes or none. */
-void assert_told(const struct probe *p, enum rn_code rc);
+/* Answered exactly once, `rc`, with words if it is a failure; and the store
+ * holds all of its writes or none. */
+void assert_answered(const struct probe *p, enum rn_code rc);
 
 #endif

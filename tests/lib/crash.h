@@ -36,7 +36,7 @@ struct rn_file *synced_file(const char *path, char with, size_t len);
 int read_whole(const char *path, char *out, size_t room);
 bool is_all(const char *at, char with, size_t len);
 
-/* Runs them all, and tells seeds and seconds; the exit status. */
+/* Runs them all, and prints seeds and seconds; the exit status. */
 int crash_run(const struct CMUnitTest *tests, size_t count);
 
 #endif

@@ -79,7 +79,8 @@ static void wait_begin(struct wait *w)
     sem_init(&w->ended, 0, 0);
 }
 
-static void wait_tell(struct wait *w, enum rn_code rc, const struct rn_err *err)
+static void wait_finish(struct wait *w, enum rn_code rc,
+                        const struct rn_err *err)
 {
     w->rc = rc;
     w->err = *err;
@@ -99,7 +100,7 @@ static enum rn_code wait_end(struct database *d, struct wait *w,
     return rc ? rc : w->rc;
 }
 
-/* Whatever is started and tells when it is done; each begins with `done`. */
+/* Whatever is started and reports when it is done; each begins with `done`. */
 struct order {
     struct wait wait;
     union {
@@ -115,7 +116,7 @@ struct order {
 static void order_done(struct rn_done *done, enum rn_code rc,
                        const struct rn_err *err)
 {
-    wait_tell(&RN_CONTAINER_OF(done, struct order, of.done)->wait, rc, err);
+    wait_finish(&RN_CONTAINER_OF(done, struct order, of.done)->wait, rc, err);
 }
 
 static void order_begin(struct order *o)
@@ -262,7 +263,7 @@ static void batch_done(struct rn_done *done, enum rn_code rc,
 {
     struct rn_batch *b = RN_CONTAINER_OF(done, struct rn_batch, done);
 
-    wait_tell(b->owner, rc, err);
+    wait_finish(b->owner, rc, err);
 }
 
 enum rn_code run_batch(struct database *d, struct rn_batch *b,

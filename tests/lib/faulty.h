@@ -1,4 +1,4 @@
-/* faulty.h -- a store over another that fails when told to. */
+/* faulty.h -- a store over another that fails on order. */
 #ifndef RN_TESTS_LIB_FAULTY_H
 #define RN_TESTS_LIB_FAULTY_H
 

@@ -95,7 +95,7 @@ static void put_exactly(struct rn_buf *in, struct rn_view piece)
     in->room = in->len + piece.len;
 }
 
-/* Puts as much of `piece` as the reader has room for, and tells it. */
+/* Puts as much of `piece` as the reader has room for, and passes it on. */
 static enum rn_http_step put_some(struct rn_http_reader *r,
                                   struct rn_view *piece, bool is_exact)
 {

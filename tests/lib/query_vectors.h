@@ -1,5 +1,5 @@
-/* query_vectors.h -- the recorded queries in tests/vectors, for those who run
- * them.
+/* query_vectors.h -- the recorded queries in tests/vectors, for tests that
+ * run them.
  */
 #ifndef RN_TEST_QUERY_VECTORS_H
 #define RN_TEST_QUERY_VECTORS_H

@@ -1,6 +1,6 @@
 /* steps.h -- how many instructions a call takes, counted one by one.
  *
- * A clock tells little on a busy machine; a count is the same every time.  A
+ * A clock says little on a busy machine; a count is the same every time.  A
  * child process makes the call between two stops and is led from the first to
  * the second in single steps.  What the stops themselves take is in the count,
  * alike each time.

@@ -33,7 +33,7 @@ static struct rn_view make_key(int key, char out[4])
     return rn_view_of(out, 4);
 }
 
-/* Tells by itself which operation wrote it, where, and how long it is. */
+/* Shows by itself which operation wrote it, where, and how long it is. */
 static struct rn_view make_value(uint64_t id, int key, char out[VALUE_MAX])
 {
     size_t len = VALUE_HEADER + id * 2654435761u % (VALUE_MAX - VALUE_HEADER);
@@ -195,7 +195,7 @@ static void answered(struct client *c, enum rn_code rc)
     case RN_BUSY:
         break;
     default:
-        clients_wrong(all, "an operation is told: %s", rn_code_name(rc));
+        clients_wrong(all, "an operation is answered: %s", rn_code_name(rc));
     }
     all->refused += rc != RN_OK;
 }

@@ -1,7 +1,7 @@
 /* clients.h -- clients of a simulated store, and what they were promised.
  *
  * Each has at most one operation under way.  An operation notes what it saw and
- * what it wrote when it last ran; its answer tells which of that counts:
+ * what it wrote when it last ran; its answer says which of that counts:
  *
  *   RN_OK             it happened, here in the order of answers
  *   RN_UNKNOWN        it, and all others so answered, happened or not, together

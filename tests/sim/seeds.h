@@ -17,7 +17,7 @@
 struct seeds_plan {
     uint64_t seeds, seeds_prove;
     size_t shared_bytes; /* zeroed, seen by all workers */
-    /* Tells of a failure on stderr, "seed N: ...", and returns false. */
+    /* Reports a failure on stderr, "seed N: ...", and returns false. */
     bool (*run)(uint64_t seed, void *shared, bool trace);
     /* Prints what all of them have done; false if that is not enough. */
     bool (*report)(const void *shared);

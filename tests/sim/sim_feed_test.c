@@ -1,12 +1,12 @@
-/* sim_feed_test.c -- readers of a feed are told the truth, whatever happens to
- * the server.
+/* sim_feed_test.c -- readers of a feed get what happened, whatever happens
+ * to the server.
  *
  * Goal: what the feed promises (F1 to F7), and D1 to D4 as its readers see
  * them, for rest, engine, waiters, committer and local store together. Method:
  * a seed is a world (sim_server.h) in which three writers, six readers of every
- * kind and one who splits and merges are served, while entries are brought home
- * three at a time.  A world has several lives; each ends by a power cut at some
- * call, in recovery too, or by a stop.  In the end everything is read once
+ * kind and one that splits and merges are served, while entries are brought
+ * home three at a time.  A world has several lives; each ends by a power cut at
+ * some call, in recovery too, or by a stop.  In the end everything is read once
  * more, and what all of them saw is checked as the histories of real servers
  * are (history/check.h).  Here time stands still unless somebody waits, so a
  * reader that was woken late is found, too.
@@ -68,7 +68,7 @@ static void wrong(const char *format, ...)
     va_end(rest);
 }
 
-/* ---- who does what ------------------------------------------------------- */
+/* ---- tasks --------------------------------------------------------------- */
 
 static void pause_a_while(struct client *c, uint64_t ns)
 {
@@ -266,7 +266,7 @@ static void judge(struct shared *shared)
               history_violations(&v), v.order, v.content, v.unique, v.phantom,
               v.feed);
     if (v.late_ns > LATE_NS)
-        wrong("a reader that waited was told %llu ms late",
+        wrong("a reader that waited was answered %llu ms late",
               (unsigned long long)v.late_ns / 1000000);
     atomic_fetch_add(&shared->changes, v.writes);
     atomic_fetch_add(&shared->pages, v.pages);

@@ -6,7 +6,7 @@
  * world's files (map_tree.h).  A world has several lives; each ends by a power
  * cut at some call, by a stop, or by a program that gives up on a failing disk.
  * Calls fail and the disk fills up by the seed.  After each life the store is
- * opened again and compared with what the clients were told (clients.h).
+ * opened again and compared with the answers to the clients (clients.h).
  *
  * A seed that fails is printed; `--seed N --trace` shows all it did.
  */

@@ -1,6 +1,6 @@
 /* conformance.h -- what the chapters of the conformance suite share.
  *
- * The suite is told a store's name and where to open it, and knows nothing else
+ * The suite gets a store's name and where to open it, and knows nothing else
  * of it.  Helpers named must_* fail the test unless the store says RN_OK; like
  * all of cmocka they may be used by the main thread only.
  */

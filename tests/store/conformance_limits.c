@@ -1,4 +1,5 @@
-/* conformance_limits.c -- the largest that is allowed works, one more is told.
+/* conformance_limits.c -- the largest that is allowed works, one more
+ * is refused.
  *
  * Also time: how long a reader may read and a writer wait, and what is left
  * when a store is opened again.
@@ -244,7 +245,7 @@ static void *begin_second(void *context)
     return NULL;
 }
 
-static void a_writer_waits_its_time_and_is_then_told_busy(void **state)
+static void a_writer_waits_its_time_and_then_gets_busy(void **state)
 {
     struct rn_store_opts opts = { .busy_ms = 30 };
     struct rn_store *s = suite_open(&opts);
@@ -345,7 +346,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_transaction_may_write_so_much_and_no_more),
     cmocka_unit_test(one_reader_too_many_is_busy),
     cmocka_unit_test(a_reader_that_grows_old_is_timed_out),
-    cmocka_unit_test(a_writer_waits_its_time_and_is_then_told_busy),
+    cmocka_unit_test(a_writer_waits_its_time_and_then_gets_busy),
     cmocka_unit_test(a_waiting_writer_goes_on_when_the_first_ends),
     cmocka_unit_test(commits_are_counted),
     cmocka_unit_test(a_reopened_store_holds_what_was_committed),

@@ -2,7 +2,7 @@
  *
  *   store_conformance_test NAME [WHERE]
  *
- * Goal: nothing above the waist can tell one store from another.  Method: drive
+ * Goal: nothing above the waist can distinguish stores.  Method: drive
  * a store through the waist alone and compare with what the contract says, case
  * by case (order, txn, limits), against a sorted array under random operations
  * (model), and with threads (concurrent).

@@ -192,7 +192,7 @@ static void run_trial(void *context)
 
 /* ---- all of them --------------------------------------------------------- */
 
-static void tell(const struct trial *t, const char *how)
+static void print_trial(const struct trial *t, const char *how)
 {
     const struct damage *g = t->damage;
 
@@ -249,9 +249,9 @@ static void no_single_damage_is_believed(void **state)
         aimed += damage.in_use;
         counts[damage.kind][outcome_of(report)]++;
         if (report->lied && ++lies <= 20)
-            tell(&t, "LIE");
+            print_trial(&t, "LIE");
         else if (count == 1)
-            tell(&t, "replayed");
+            print_trial(&t, "replayed");
     }
     print_table(counts);
     printf("# %" PRIu64 " damages (%" PRIu64 " of them in use) in %.0f s from "

@@ -187,7 +187,7 @@ REPLACES int mprotect(void *at, size_t len, int prot)
 
 /* The allocator behind the one that is replaced here: the sanitizer's, so that
  * it still sees leaks, or the C library's.  (This file is compiled without
- * sanitizers, because it is called before they are ready, and must be told.) */
+ * sanitizers, because it is called before they are ready, and must know.) */
 #ifdef FAULTS_SANITIZED
 #define BEHIND(name) __interceptor_##name
 #else

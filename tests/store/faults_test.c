@@ -121,7 +121,7 @@ static bool is_allowed(enum rn_code rc)
 }
 
 /* A sync that fails in the maintenance thread's thread is known there first;
- * until the store is told, commits go on, each by a sync of its own. */
+ * until the store knows, commits go on, each by a sync of its own. */
 static void await_read_only(struct rn_store *s)
 {
     double until = tracked_seconds() + 5;
@@ -335,7 +335,7 @@ static uint64_t run_row(const struct row *row, uint64_t from, uint64_t to,
     return runs;
 }
 
-static void a_failed_call_is_told_and_loses_nothing(void **state)
+static void a_failed_call_is_reported_and_loses_nothing(void **state)
 {
     uint64_t calls = tracked_number("RUNNEL_FAULT_CALLS", 0, 12);
     uint64_t limit = tracked_amount("RUNNEL_FAULT_SECONDS", 120, 120, 3600);
@@ -379,7 +379,7 @@ static int remove_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failed_call_is_told_and_loses_nothing),
+        cmocka_unit_test(a_failed_call_is_reported_and_loses_nothing),
     };
 
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -9,7 +9,7 @@
  * limits, so that segments are recycled and checkpoints taken all the time, and
  * commits from four threads.  Each has keys of its own and numbers its groups;
  * what a group does follows from seed, thread and number, and every group
- * writes its number under the thread's key "last".  Threads tell in shared
+ * writes its number under the thread's key "last".  Threads note in shared
  * memory which group they began, which was acknowledged, and which of their
  * neighbour's they saw.  The parent kills the child after a time drawn, one
  * time in four while it opens, verifies the directory, opens it in another

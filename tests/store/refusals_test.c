@@ -432,7 +432,7 @@ static void a_directory_whose_lock_was_removed_is_in_use_still(void **state)
 
 /* Holders of the shared lock leave no id; the id in the file is of an earlier
  * exclusive holder. */
-static void who_only_looks_is_not_named(void **state)
+static void a_process_that_only_looks_is_not_named(void **state)
 {
     struct rn_file *file = NULL;
     struct rn_store *s = NULL;
@@ -717,7 +717,7 @@ int main(void)
         cmocka_unit_test(what_was_refused_opens_when_it_is_whole_again),
         cmocka_unit_test(a_directory_in_use_is_refused),
         cmocka_unit_test(a_directory_whose_lock_was_removed_is_in_use_still),
-        cmocka_unit_test(who_only_looks_is_not_named),
+        cmocka_unit_test(a_process_that_only_looks_is_not_named),
         cmocka_unit_test(what_is_not_there_is_not_made_if_it_must_exist),
         cmocka_unit_test(a_new_directory_has_its_seed_and_keeps_it),
         cmocka_unit_test(a_file_is_no_directory),

@@ -200,7 +200,7 @@ void tracked_mind_doubt(struct tracked_mind *m, const struct tracked_group *g)
     m->count = 2 * count;
 }
 
-/* An answer: key `index` is there in `version`, as far as the bytes tell. */
+/* An answer: key `index` is there in `version`, as far as the bytes show. */
 static bool fits(unsigned index, uint32_t version, const struct rn_view *value)
 {
     if (!version || !value)

@@ -169,7 +169,7 @@ static void a_later_sync_does_not_mend_a_failed_one(void **state)
 
 /* What rereading shows is what a crash will leave; what is not yet synced stays
  * as it is. */
-static void rereading_tells_what_a_failed_sync_lost(void **state)
+static void rereading_shows_what_a_failed_sync_lost(void **state)
 {
     char now[BIG], after[BIG];
     int lost = 0;
@@ -273,7 +273,7 @@ int main(void)
         cmocka_unit_test(spoilt_blocks_lose_neighbours_but_not_other_blocks),
         cmocka_unit_test(a_length_is_one_the_file_had),
         cmocka_unit_test(a_later_sync_does_not_mend_a_failed_one),
-        cmocka_unit_test(rereading_tells_what_a_failed_sync_lost),
+        cmocka_unit_test(rereading_shows_what_a_failed_sync_lost),
         cmocka_unit_test(no_byte_is_invented),
     };
 

@@ -238,7 +238,7 @@ static void what_cannot_go_past_the_cache_goes_through_it(void **state)
     rn_file_close(f);
 }
 
-static void a_read_past_the_end_tells_how_much_there_was(void **state)
+static void a_read_past_the_end_returns_how_much_there_was(void **state)
 {
     struct rn_file *f = open_file("a", RN_OPEN_CREATE);
     char out[100];
@@ -527,7 +527,7 @@ int main(void)
         TEST(reads_and_writes_are_whole),
         TEST(what_goes_past_the_cache_is_in_the_file),
         TEST(what_cannot_go_past_the_cache_goes_through_it),
-        TEST(a_read_past_the_end_tells_how_much_there_was),
+        TEST(a_read_past_the_end_returns_how_much_there_was),
         TEST(errors_come_back_as_errno_values),
         TEST(interruptions_are_not_seen),
         TEST(write_back_is_a_hint_but_its_errors_are_not),

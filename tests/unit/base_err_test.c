@@ -1,4 +1,4 @@
-/* base_err_test.c -- an error keeps its code and tells its story in order.
+/* base_err_test.c -- an error keeps its code, and its words in order.
  *
  * Every code is walked, every errno class is tried, and texts are made longer
  * than their room: nothing may be written past it.

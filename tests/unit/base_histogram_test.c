@@ -1,7 +1,7 @@
 /* base_histogram_test.c -- histograms.
  *
  * Goal: a value falls into the first bucket whose bound it does not exceed, and
- * buckets are told as Prometheus wants them: each with all below it.  Method:
+ * buckets are printed as Prometheus wants them: each with all below it. Method:
  * values beside the bounds of both scales, and the text in whole.
  */
 #include "base/histogram.h"
@@ -68,7 +68,7 @@ static void the_text_has_each_bucket_with_all_below_it(void **state)
     rn_buf_release(&text);
 }
 
-static void times_are_told_in_seconds_beside_a_label(void **state)
+static void times_are_printed_in_seconds_beside_a_label(void **state)
 {
     static const char *const want[] = {
         "n_bucket{op=\"GET\",le=\"0.0005\"} 0\n",
@@ -98,7 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_falls_below_the_first_bound_that_is_not_less),
         cmocka_unit_test(the_text_has_each_bucket_with_all_below_it),
-        cmocka_unit_test(times_are_told_in_seconds_beside_a_label),
+        cmocka_unit_test(times_are_printed_in_seconds_beside_a_label),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

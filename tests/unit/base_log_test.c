@@ -420,7 +420,7 @@ static void lines_of_many_threads_do_not_mix(void **state)
 
 /* ---- repeats ------------------------------------------------------------- */
 
-static void repeats_are_counted_not_told(void **state)
+static void repeats_are_counted_not_logged(void **state)
 {
     struct rn_log_limit limit = RN_LOG_LIMIT_INIT(1000);
     struct rn_log *json = new_log(RN_LOG_JSON, RN_LOG_INFO);
@@ -465,7 +465,7 @@ static void of_many_threads_one_gets_through(void **state)
     struct rn_log *log =
         rn_log_new(rn_env_real(), fd, RN_LOG_JSON, RN_LOG_INFO);
     pthread_t threads[THREADS];
-    uint64_t told = 0;
+    uint64_t logged = 0;
     const char *more;
 
     (void)state;
@@ -475,11 +475,11 @@ static void of_many_threads_one_gets_through(void **state)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(atomic_load(&writes), 1);
-    /* those that came while the one was on its way it tells itself */
+    /* those that came while the one was on its way are in its own line */
     more = strstr(written(), "\"more\":");
     if (more)
-        told = strtoull(more + strlen("\"more\":"), NULL, 10);
-    assert_int_equal(atomic_load(&shared.held) + told, THREADS * 10000 - 1);
+        logged = strtoull(more + strlen("\"more\":"), NULL, 10);
+    assert_int_equal(atomic_load(&shared.held) + logged, THREADS * 10000 - 1);
     rn_log_free(log);
 }
 
@@ -564,7 +564,7 @@ int main(void)
         TEST(what_does_not_fit_is_cut_and_marked),
         TEST(a_line_is_one_write_but_goes_on_if_it_must),
         TEST(lines_of_many_threads_do_not_mix),
-        TEST(repeats_are_counted_not_told),
+        TEST(repeats_are_counted_not_logged),
         TEST(of_many_threads_one_gets_through),
         TEST(nobody_waits_for_a_reader_that_does_not_read),
     };

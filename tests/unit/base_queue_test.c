@@ -1,7 +1,7 @@
 /* base_queue_test.c -- nothing queued is lost, doubled or reordered.
  *
  * Several threads push numbered things as fast as they can while one takes.
- * Each thread's things must arrive once and in its order, and the taker, who
+ * Each thread's things must arrive once and in its order, and the taker, which
  * sleeps unless a push said that the queue was empty, must never sleep on.
  */
 #include "base/queue.h"

@@ -1,6 +1,6 @@
 /* base_secret_test.c -- equal means equal, wiped means gone, kept means here.
  *
- * That the comparison takes the same time everywhere is told by its steps: a
+ * That the comparison takes the same time everywhere is shown by its steps: a
  * clock would lie on a busy machine.
  */
 #include "base/secret.h"

@@ -173,7 +173,7 @@ static void a_busy_task_does_not_stop_the_clock(void **state)
 }
 
 /* Three tasks due at the same time: all six orders must come up. */
-static void the_seed_decides_who_goes_first(void **state)
+static void the_seed_decides_which_task_goes_first(void **state)
 {
     bool seen[27] = { false };
     int orders = 0;
@@ -543,7 +543,7 @@ static int64_t clean_some(void *context)
     return RN_TASK_IDLE;
 }
 
-static void tell_story(struct story *s, uint64_t seed)
+static void make_story(struct story *s, uint64_t seed)
 {
     *s = (struct story){ .text = RN_BUF_INIT(16 << 20) };
     s->writer =
@@ -573,9 +573,9 @@ static void the_same_seed_gives_the_same_run(void **state)
     struct story first, again, other;
 
     (void)state;
-    tell_story(&first, 42);
-    tell_story(&again, 42);
-    tell_story(&other, 43);
+    make_story(&first, 42);
+    make_story(&again, 42);
+    make_story(&other, 43);
     assert_true(first.text.len > 20000);
     assert_true(rn_view_eq(rn_buf_view(&first.text), rn_buf_view(&again.text)));
     assert_false(
@@ -596,7 +596,7 @@ int main(void)
         TEST(an_idle_task_waits_to_be_woken),
         TEST(a_wake_during_a_step_brings_another),
         TEST(a_busy_task_does_not_stop_the_clock),
-        TEST(the_seed_decides_who_goes_first),
+        TEST(the_seed_decides_which_task_goes_first),
         TEST(the_nth_call_of_each_kind_fails_as_ordered),
         TEST(a_failed_write_may_have_begun),
         TEST(a_full_disk_takes_what_fits_and_says_so),

@@ -21,7 +21,7 @@
 
 static struct rn_env *env;
 
-/* Counts its steps; waits as told. */
+/* Counts its steps; waits as ordered. */
 struct counter {
     struct rn_task task;
     pthread_mutex_t lock;
@@ -204,7 +204,7 @@ static void a_task_thread_has_its_name_and_no_signals(void **state)
                      sigismember(&after, SIGTERM));
 }
 
-/* Of a thread, as sched_getattr(2) tells it. */
+/* Of a thread, as sched_getattr(2) returns it. */
 struct attributes {
     uint32_t size, policy;
     uint64_t flags;

@@ -288,7 +288,7 @@ static void a_date_is_good_for_a_quarter_of_an_hour(void **state)
     }
 }
 
-static void a_refused_date_is_told_with_the_servers(void **state)
+static void a_refused_date_is_reported_with_the_servers(void **state)
 {
     struct rn_err err = { 0 };
 
@@ -356,7 +356,7 @@ int main(void)
         cmocka_unit_test(a_header_has_a_ceiling),
         cmocka_unit_test(print_then_parse_is_identity),
         cmocka_unit_test(a_date_is_good_for_a_quarter_of_an_hour),
-        cmocka_unit_test(a_refused_date_is_told_with_the_servers),
+        cmocka_unit_test(a_refused_date_is_reported_with_the_servers),
         cmocka_unit_test(x_ms_date_wins_over_date),
         cmocka_unit_test(what_is_no_date_is_refused),
     };

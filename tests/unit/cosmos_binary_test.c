@@ -104,7 +104,7 @@ static void every_marker_has_its_text(void **state)
         assert_text(row_bytes(w.value), vectors_string(&v, w.value, "text"));
 }
 
-static void what_is_wrong_is_told_with_its_place(void **state)
+static void errors_have_their_place(void **state)
 {
     struct rn_json_walk w =
         rn_json_walk_begin(&v.json, vectors_member(&v, 0, "refused"));
@@ -388,7 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_marker_has_its_text),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_place),
+        cmocka_unit_test(errors_have_their_place),
         cmocka_unit_test(nothing_may_be_cut_off),
         cmocka_unit_test(nothing_may_be_left_over),
         cmocka_unit_test(what_is_read_of_changed_bytes_is_json),

@@ -1,4 +1,4 @@
-/* cosmos_pk_test.c -- a partition key is the same to all who write it.
+/* cosmos_pk_test.c -- a partition key is the same to all clients.
  *
  * Captured headers (tests/vectors/rest-vectors.json) and a table of our own
  * are read and compared component by component; refused ones have one flaw

@@ -67,7 +67,7 @@ static void captured_parts_are_read_and_printed(void **state)
         struct rn_json_walk r = rn_json_walk_begin(&v.json, regions);
         assert_int_equal(rn_session_next(&rest, &s, NULL), RN_OK);
         if (regions == RN_JSON_NONE)
-            continue; /* told apart below */
+            continue; /* distinguished below */
         assert_int_equal(s.version, int_member(&v, w.value, "version"));
         assert_int_equal(s.lsn, int_member(&v, w.value, "global_lsn"));
         assert_int_equal(s.region_count, rn_json_count(&v.json, regions));

@@ -354,8 +354,8 @@ static void try_guess(void *context)
                            &which);
 }
 
-/* A guesser who is nearly right is told so as late as any other, in steps:
- * whichever key he is near to, and however many bytes of it he has. */
+/* A guess that is nearly right is refused as late as any other, in steps:
+ * whichever key it is near to, and however many bytes of that it has. */
 static void a_guess_takes_as_many_steps_however_near_it_is(void **state)
 {
     static const char *const keys[KEYS] = { "k0", "k1" };
@@ -421,7 +421,7 @@ static void failing_free(void *at, const char *file, int line)
 
 /* Wherever memory runs out, making a signer and signing either work or say so,
  * leave nothing behind, and work again when there is memory. */
-static void no_memory_is_told(void **state)
+static void no_memory_is_reported(void **state)
 {
     struct rn_signer *signer = NULL, *good = NULL;
     unsigned char want[RN_SIGNATURE_LEN], made[RN_SIGNATURE_LEN];
@@ -466,7 +466,7 @@ int main(void)
         cmocka_unit_test(a_match_names_the_first_key_that_fits),
         cmocka_unit_test(signatures_are_hmac_sha256),
         cmocka_unit_test(a_guess_takes_as_many_steps_however_near_it_is),
-        cmocka_unit_test(no_memory_is_told),
+        cmocka_unit_test(no_memory_is_reported),
     };
 
     if (!CRYPTO_set_mem_functions(failing_malloc, failing_realloc,

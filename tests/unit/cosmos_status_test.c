@@ -43,7 +43,7 @@ static void every_reason_has_a_status_of_its_own(void **state)
 }
 
 /* A status that several codes share is read as one that clients treat alike:
- * the client cannot know more than it was told. */
+ * the client cannot know more than its answer says. */
 static void a_status_is_read_as_a_code_that_has_it(void **state)
 {
     (void)state;

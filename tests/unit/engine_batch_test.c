@@ -220,7 +220,7 @@ static void a_batch_is_prepared_again_as_a_whole(void **state)
 
 /* Another's write, in the same group, is why it is refused; but whether that is
  * there nobody knows. */
-static void a_refusal_is_not_told_when_its_reason_may_be_lost(void **state)
+static void a_refusal_is_not_returned_when_its_reason_may_be_lost(void **state)
 {
     struct queued other;
 
@@ -514,7 +514,7 @@ a_bulk_that_has_begun_goes_on_although_its_range_splits(void **state)
         RN_OK);
     end_write(&other);
     assert_true(batch.is_unfinished);
-    /* What is done can be told, if there is no room to resume it. */
+    /* What is done can be returned, if there is no room to resume it. */
     assert_non_null(memmem(ops[0].stored.at, ops[0].stored.len, "\"b\"", 3));
     assert_int_equal(batch_run(), RN_OK);
     CODES(RN_OK, RN_OK);
@@ -554,7 +554,7 @@ int main(void)
         CASE(operations_see_what_those_before_them_renamed),
         CASE(a_patch_after_a_delete_finds_nothing),
         CASE(a_batch_is_prepared_again_as_a_whole),
-        CASE(a_refusal_is_not_told_when_its_reason_may_be_lost),
+        CASE(a_refusal_is_not_returned_when_its_reason_may_be_lost),
         CASE(nothing_of_another_writer_is_lost_between_patches),
         CASE(patches_build_upon_what_a_refused_create_left),
         CASE(a_batch_has_a_limit_to_what_it_writes_and_reads),

@@ -40,7 +40,7 @@ static void a_fault_in_mid_group_runs_each_again_alone(void **state)
         for (unsigned i = 0; i < 4; i++) {
             bool ran = faults[f].call == FAULTY_COMMIT || i < faults[f].nth;
 
-            assert_told(&p[i], RN_OK);
+            assert_answered(&p[i], RN_OK);
             assert_int_equal(p[i].runs, ran ? 2 : 1);
             assert_true(p[i].done_now > now); /* P1 */
             now = p[i].done_now;
@@ -52,7 +52,7 @@ static void a_fault_in_mid_group_runs_each_again_alone(void **state)
     }
 }
 
-static void who_wrote_nothing_needs_no_commit_of_its_own(void **state)
+static void what_wrote_nothing_needs_no_commit_of_its_own(void **state)
 {
     struct probe *p = probes(2, 0);
 
@@ -62,8 +62,8 @@ static void who_wrote_nothing_needs_no_commit_of_its_own(void **state)
     queue(&p[0]);
     queue(&p[1]);
     settle();
-    assert_told(&p[0], RN_OK);
-    assert_told(&p[1], RN_OK);
+    assert_answered(&p[0], RN_OK);
+    assert_answered(&p[1], RN_OK);
     assert_int_equal(faulty_count(bench.store, FAULTY_COMMIT), 2);
     assert_int_equal(bench.published, 1);
 }
@@ -87,11 +87,11 @@ static void the_words_are_those_of_the_last_run(void **state)
     p->op.run = change_its_mind;
     queue(p);
     settle();
-    assert_told(p, RN_NOT_FOUND);
+    assert_answered(p, RN_NOT_FOUND);
     assert_string_equal(p->words, "not found");
 }
 
-static void a_fault_that_stays_is_told_with_its_words(void **state)
+static void a_fault_that_stays_is_returned_with_its_words(void **state)
 {
     struct probe *p = probes(3, 0);
 
@@ -100,14 +100,14 @@ static void a_fault_that_stays_is_told_with_its_words(void **state)
     for (unsigned i = 0; i < 3; i++)
         queue(&p[i]);
     settle();
-    assert_told(&p[0], RN_IO);
-    assert_told(&p[1], RN_IO);
-    assert_told(&p[2], RN_OK);
+    assert_answered(&p[0], RN_IO);
+    assert_answered(&p[1], RN_IO);
+    assert_answered(&p[2], RN_OK);
     assert_string_equal(p[1].words, "the test wants input/output error");
     assert_int_equal(p[1].runs, 2); /* once more, not for ever */
 }
 
-static void a_fault_told_to_the_deaf_is_not_lost(void **state)
+static void a_fault_returned_to_the_deaf_is_not_lost(void **state)
 {
     struct probe *p = probes(2, 0);
 
@@ -118,8 +118,8 @@ static void a_fault_told_to_the_deaf_is_not_lost(void **state)
     queue(&p[0]);
     queue(&p[1]);
     settle();
-    assert_told(&p[0], RN_IO);
-    assert_told(&p[1], RN_IO);
+    assert_answered(&p[0], RN_IO);
+    assert_answered(&p[1], RN_IO);
     assert_string_equal(p[0].words, "the test wants input/output error");
 }
 
@@ -142,15 +142,15 @@ static void damage_met_by_a_read_concerns_its_reader_only(void **state)
     for (unsigned i = 0; i < 3; i++)
         queue(&p[i]);
     settle();
-    assert_told(&p[0], RN_OK);
-    assert_told(&p[1], RN_CORRUPT);
+    assert_answered(&p[0], RN_OK);
+    assert_answered(&p[1], RN_CORRUPT);
     assert_string_equal(p[1].words, "the test wants damaged data");
-    assert_told(&p[2], RN_OK);
+    assert_answered(&p[2], RN_OK);
     assert_int_equal(status().aborted, 0);
     assert_int_equal(p[2].runs, 1);
 }
 
-static void what_is_final_is_told_to_all_and_not_tried_again(void **state)
+static void what_is_final_is_returned_to_all_and_not_tried_again(void **state)
 {
     static const struct {
         enum faulty_call call;
@@ -176,9 +176,9 @@ static void what_is_final_is_told_to_all_and_not_tried_again(void **state)
         settle();
         for (unsigned i = 0; i < 3; i++) {
             if (at_put && i > 0) /* a later group, and the fault has passed */
-                assert_told(&p[i], i == 1 ? RN_CONFLICT : RN_OK);
+                assert_answered(&p[i], i == 1 ? RN_CONFLICT : RN_OK);
             else
-                assert_told(&p[i], faults[f].code);
+                assert_answered(&p[i], faults[f].code);
         }
         assert_int_equal(p[0].runs, faults[f].runs);
         assert_non_null(strstr(p[0].words, "the test wants"));
@@ -199,7 +199,7 @@ static void in_a_full_store_what_frees_goes_on(void **state)
     faulty_fail(bench.store, FAULTY_BEGIN_WRITE, 1, FAULTY_ALWAYS, RN_FULL);
     settle();
     for (unsigned i = 0; i < 4; i++) {
-        assert_told(&p[i], i % 2 ? RN_OK : RN_FULL);
+        assert_answered(&p[i], i % 2 ? RN_OK : RN_FULL);
         assert_int_equal(p[i].runs, i % 2);
     }
     assert_string_equal(p[0].words, "the test wants no space left");
@@ -207,7 +207,7 @@ static void in_a_full_store_what_frees_goes_on(void **state)
     assert_int_equal(faulty_count(bench.store, FAULTY_COMMIT), 1);
 }
 
-static void when_even_the_reserve_is_used_up_all_are_told(void **state)
+static void when_even_the_reserve_is_used_up_all_are_answered(void **state)
 {
     struct probe *p = probes(2, 0);
 
@@ -218,8 +218,8 @@ static void when_even_the_reserve_is_used_up_all_are_told(void **state)
     queue(&p[0]);
     queue(&p[1]);
     settle();
-    assert_told(&p[0], RN_FULL);
-    assert_told(&p[1], RN_FULL);
+    assert_answered(&p[0], RN_FULL);
+    assert_answered(&p[1], RN_FULL);
 }
 
 static void a_store_that_fills_up_in_mid_group_is_full_likewise(void **state)
@@ -243,8 +243,8 @@ static void a_store_that_fills_up_in_mid_group_is_full_likewise(void **state)
         queue(frees);
         faulty_fail(bench.store, faults[i].call, 1, faults[i].times, RN_FULL);
         settle();
-        assert_told(keeps, RN_FULL);
-        assert_told(frees, RN_OK);
+        assert_answered(keeps, RN_FULL);
+        assert_answered(frees, RN_OK);
         assert_int_equal(faulty_count(bench.store, FAULTY_BEGIN_SHRINK),
                          before + 1);
     }
@@ -258,14 +258,14 @@ static void only_what_frees_may_use_the_reserve(void **state)
     faulty_fail(bench.store, FAULTY_PUT, 1, FAULTY_ALWAYS, RN_FULL);
     queue(keeps);
     settle();
-    assert_told(keeps, RN_FULL);
+    assert_answered(keeps, RN_FULL);
     assert_int_equal(keeps->runs, 2); /* group, alone */
     assert_int_equal(faulty_count(bench.store, FAULTY_BEGIN_SHRINK), 0);
 
     frees->op.flags = RN_OPERATION_FREES;
     queue(frees);
     settle();
-    assert_told(frees, RN_FULL);      /* the reserve is used up as well */
+    assert_answered(frees, RN_FULL);  /* the reserve is used up as well */
     assert_int_equal(frees->runs, 3); /* group, alone, from the reserve */
     assert_int_equal(faulty_count(bench.store, FAULTY_BEGIN_SHRINK), 1);
 }
@@ -289,12 +289,12 @@ static void a_busy_store_is_asked_again(void **state)
     queue(&p[2]); /* joins them */
     settle();
     for (unsigned i = 0; i < 3; i++)
-        assert_told(&p[i], RN_OK);
+        assert_answered(&p[i], RN_OK);
     assert_int_equal(bench.group_size, 3);
     assert_int_equal(status().busy, 2);
 }
 
-static void a_store_that_stays_busy_is_told_to_clients(void **state)
+static void that_a_store_stays_busy_is_returned_to_clients(void **state)
 {
     const int64_t second = INT64_C(1000000000);
     struct probe *p = probes(3, 0);
@@ -309,7 +309,7 @@ static void a_store_that_stays_busy_is_told_to_clients(void **state)
         step();
         took = rn_mono_ns(bench.env) - asked;
     } while (p[0].dones == 0 && took < 20 * second);
-    assert_told(&p[0], RN_BUSY);
+    assert_answered(&p[0], RN_BUSY);
     assert_int_equal(p[0].runs, 0);
     assert_in_range(took, 10 * second, 11 * second);
     assert_int_equal(p[1].dones, 0); /* nobody waits for that */
@@ -317,8 +317,8 @@ static void a_store_that_stays_busy_is_told_to_clients(void **state)
     faulty_fail(bench.store, FAULTY_BEGIN_WRITE, 1, 0, RN_OK);
     queue(&p[2]);
     settle();
-    assert_told(&p[1], RN_OK);
-    assert_told(&p[2], RN_OK);
+    assert_answered(&p[1], RN_OK);
+    assert_answered(&p[2], RN_OK);
 }
 
 static void a_store_busy_while_they_run_alone_is_asked_again(void **state)
@@ -335,8 +335,8 @@ static void a_store_busy_while_they_run_alone_is_asked_again(void **state)
     step();
     assert_int_equal(p[0].dones, 0);
     settle();
-    assert_told(&p[0], RN_OK);
-    assert_told(&p[1], RN_OK);
+    assert_answered(&p[0], RN_OK);
+    assert_answered(&p[1], RN_OK);
     assert_true(p[0].done_now < p[1].done_now);
 }
 
@@ -344,18 +344,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_fault_in_mid_group_runs_each_again_alone),
-        TEST(who_wrote_nothing_needs_no_commit_of_its_own),
+        TEST(what_wrote_nothing_needs_no_commit_of_its_own),
         TEST(the_words_are_those_of_the_last_run),
-        TEST(a_fault_that_stays_is_told_with_its_words),
-        TEST(a_fault_told_to_the_deaf_is_not_lost),
+        TEST(a_fault_that_stays_is_returned_with_its_words),
+        TEST(a_fault_returned_to_the_deaf_is_not_lost),
         TEST(damage_met_by_a_read_concerns_its_reader_only),
-        TEST(what_is_final_is_told_to_all_and_not_tried_again),
+        TEST(what_is_final_is_returned_to_all_and_not_tried_again),
         TEST(in_a_full_store_what_frees_goes_on),
-        TEST(when_even_the_reserve_is_used_up_all_are_told),
+        TEST(when_even_the_reserve_is_used_up_all_are_answered),
         TEST(a_store_that_fills_up_in_mid_group_is_full_likewise),
         TEST(only_what_frees_may_use_the_reserve),
         TEST(a_busy_store_is_asked_again),
-        TEST(a_store_that_stays_busy_is_told_to_clients),
+        TEST(that_a_store_stays_busy_is_returned_to_clients),
         TEST(a_store_busy_while_they_run_alone_is_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

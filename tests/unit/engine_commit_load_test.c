@@ -2,8 +2,8 @@
  *
  * Many operations from several threads, on the real env; and in the simulation,
  * many under faults drawn from a seed.  After either, every operation
- * must have been told exactly once, in the order of its producer, and the store
- * must hold what the answers say.
+ * must have been answered exactly once, in the order of its producer, and the
+ * store must hold what the answers say.
  */
 #include "engine/commit.h"
 
@@ -39,7 +39,7 @@ struct entry {
     unsigned producer, n;
     enum rn_code refusal; /* what `run` answers, if it is to fail */
     atomic_uint dones;
-    enum rn_code told;
+    enum rn_code answer;
     struct producer *owner;
 };
 
@@ -94,7 +94,7 @@ static void entry_done(struct rn_operation *op, enum rn_code rc,
     (void)err;
     if (e->owner->next_done++ != e->n)
         atomic_fetch_add(&e->owner->disorder, 1);
-    e->told = rc;
+    e->answer = rc;
     atomic_fetch_add(&e->dones, 1);
 }
 
@@ -135,10 +135,10 @@ static void assert_true_answers(struct rn_store *s, const struct producer *p)
         bool is_there = rn_txn_get(t, entry_key(key, e), &v) == RN_OK;
 
         assert_int_equal(atomic_load(&e->dones), 1);
-        if (e->told != RN_UNKNOWN)
-            assert_int_equal(is_there, e->told == RN_OK);
-        at_least += e->told == RN_OK;
-        at_most += e->told == RN_OK || e->told == RN_UNKNOWN;
+        if (e->answer != RN_UNKNOWN)
+            assert_int_equal(is_there, e->answer == RN_OK);
+        at_least += e->answer == RN_OK;
+        at_most += e->answer == RN_OK || e->answer == RN_UNKNOWN;
     }
     if (rn_txn_get(t, rn_view_of(counter, 2), &v) == RN_OK)
         memcpy(&n, v.at, sizeof(n));
@@ -199,7 +199,7 @@ static void threads_are_all_answered_once_and_in_order(void **state)
     for (unsigned i = 0; i < PRODUCERS; i++) {
         assert_true_answers(s, &producers[i]);
         for (unsigned n = 0; n < producers[i].count; n++)
-            assert_int_equal(producers[i].entries[n].told,
+            assert_int_equal(producers[i].entries[n].answer,
                              producers[i].entries[n].refusal);
         free(producers[i].entries);
     }

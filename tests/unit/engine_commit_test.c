@@ -2,7 +2,7 @@
  *
  * Promises P1 to P4 and P8 of commit.h, and the ceilings.  The test itself
  * calls the committer's step, so every group is what the test makes it; each
- * operation counts its runs and notes what it was told (lib/committing.h).
+ * operation counts its runs and notes its answer (lib/committing.h).
  */
 #include "lib/committing.h"
 
@@ -21,7 +21,7 @@ static void one_commit_serves_all_that_wait(void **state)
     assert_int_equal(p[0].runs, 0);
     settle();
     for (unsigned i = 0; i < 100; i++) {
-        assert_told(&p[i], RN_OK);
+        assert_answered(&p[i], RN_OK);
         assert_int_equal(p[i].runs, 1);
         assert_int_equal(p[i].done_now, i + 2); /* P1, after publish */
     }
@@ -124,7 +124,7 @@ static void nor_longer_than_two_milliseconds(void **state)
     assert_int_equal(bench.published, 2);
 }
 
-static void who_is_alone_never_waits(void **state)
+static void an_operation_alone_never_waits(void **state)
 {
     struct probe *p = probes(2, 0);
 
@@ -147,7 +147,7 @@ static void nor_does_a_slice(void **state)
     assert_int_equal(bench.published, 2);
 }
 
-static void who_waits_for_company_is_answered_when_all_ends(void **state)
+static void what_waits_for_company_is_answered_when_all_ends(void **state)
 {
     struct probe *p = probes(8, 0), *next = probes(1, 8);
 
@@ -156,7 +156,7 @@ static void who_waits_for_company_is_answered_when_all_ends(void **state)
     queue(next);
     rn_committer_free(bench.committer);
     bench.committer = NULL;
-    assert_told(next, RN_OK);
+    assert_answered(next, RN_OK);
 }
 
 static void a_group_ends_at_its_number_of_operations(void **state)
@@ -174,7 +174,7 @@ static void a_group_ends_at_its_number_of_operations(void **state)
     settle();
     assert_int_equal(bench.group_size, 100);
     for (unsigned i = 0; i < N; i++)
-        assert_told(&p[i], RN_OK);
+        assert_answered(&p[i], RN_OK);
     assert_int_equal(status().groups, 3);
     assert_int_equal(status().largest, RN_GROUP_MAX);
 }
@@ -206,7 +206,7 @@ static void a_group_ends_at_its_redo(void **state)
     }
     settle();
     for (unsigned i = 0; i < N; i++) {
-        assert_told(&p[i], RN_OK);
+        assert_answered(&p[i], RN_OK);
         assert_int_equal(p[i].runs, 1);
     }
 }
@@ -225,9 +225,9 @@ static void what_is_too_large_beside_others_is_tried_by_itself(void **state)
     queue(batch);
     queue(after);
     settle();
-    assert_told(small, RN_OK);
-    assert_told(batch, RN_OK);
-    assert_told(after, RN_OK);
+    assert_answered(small, RN_OK);
+    assert_answered(batch, RN_OK);
+    assert_answered(after, RN_OK);
     assert_int_equal(small->runs, 1);
     assert_int_equal(batch->runs, 2);
     assert_true(small->done_now < batch->done_now); /* P1 */
@@ -235,7 +235,7 @@ static void what_is_too_large_beside_others_is_tried_by_itself(void **state)
     assert_int_equal(status().aborted, 0);
 }
 
-static void what_is_too_large_by_itself_is_told_so(void **state)
+static void what_is_too_large_by_itself_is_refused(void **state)
 {
     struct probe *p = probes(3, 0);
 
@@ -246,9 +246,9 @@ static void what_is_too_large_by_itself_is_told_so(void **state)
     for (unsigned i = 0; i < 3; i++)
         queue(&p[i]);
     settle();
-    assert_told(&p[0], RN_OK);
-    assert_told(&p[1], RN_TOO_LARGE);
-    assert_told(&p[2], RN_OK);
+    assert_answered(&p[0], RN_OK);
+    assert_answered(&p[1], RN_TOO_LARGE);
+    assert_answered(&p[2], RN_OK);
 }
 
 /* ---- neighbours ---------------------------------------------------------- */
@@ -267,10 +267,10 @@ static void an_operation_that_fails_harms_no_neighbour(void **state)
         queue(&p[i]);
     settle();
     for (unsigned i = 0; i < 5; i += 2)
-        assert_told(&p[i], RN_OK);
-    assert_told(&p[1], RN_CONFLICT);
+        assert_answered(&p[i], RN_OK);
+    assert_answered(&p[1], RN_CONFLICT);
     assert_string_equal(p[1].words, "conflict");
-    assert_told(&p[3], RN_PRECONDITION);
+    assert_answered(&p[3], RN_PRECONDITION);
     assert_string_equal(p[3].words, "probe says so");
     assert_int_equal(faulty_count(bench.store, FAULTY_COMMIT), 1);
     assert_int_equal(p[4].runs, 1);
@@ -288,9 +288,9 @@ static void a_single_that_wrote_and_then_failed_is_undone(void **state)
     for (unsigned i = 0; i < 3; i++)
         queue(&p[i]);
     settle();
-    assert_told(&p[0], RN_OK);
-    assert_told(&p[1], RN_CONFLICT);
-    assert_told(&p[2], RN_OK);
+    assert_answered(&p[0], RN_OK);
+    assert_answered(&p[1], RN_CONFLICT);
+    assert_answered(&p[2], RN_OK);
     assert_int_equal(status().aborted, 1);
 }
 
@@ -338,8 +338,8 @@ static void a_group_that_wrote_nothing_needs_no_commit(void **state)
     queue(&p[0]);
     queue(&p[1]);
     settle();
-    assert_told(&p[0], RN_NOT_FOUND);
-    assert_told(&p[1], RN_OK);
+    assert_answered(&p[0], RN_NOT_FOUND);
+    assert_answered(&p[1], RN_OK);
     assert_int_equal(faulty_count(bench.store, FAULTY_COMMIT), 0);
     assert_int_equal(bench.published, 0);
 }
@@ -367,7 +367,7 @@ static void a_group_holds_one_slice_and_it_comes_last(void **state)
     assert_int_equal(slices[1].dones, 1);
     settle();
     for (unsigned i = 0; i < 3; i++)
-        assert_told(&slices[i], RN_OK);
+        assert_answered(&slices[i], RN_OK);
 }
 
 static void a_slice_without_room_is_the_next_group(void **state)
@@ -387,10 +387,10 @@ static void a_slice_without_room_is_the_next_group(void **state)
     assert_int_equal(slice->dones, 0);
     step();
     assert_int_equal(bench.group_size, 1);
-    assert_told(slice, RN_OK);
+    assert_answered(slice, RN_OK);
     assert_int_equal(clients[1].dones, 0);
     settle();
-    assert_told(&clients[2], RN_OK);
+    assert_answered(&clients[2], RN_OK);
 }
 
 static void full_groups_do_not_starve_slices(void **state)
@@ -430,7 +430,7 @@ static void too_many_in_flight_are_throttled(void **state)
     assert_int_equal(p[2].dones, 0);
     queue(&p[2]);
     settle();
-    assert_told(&p[2], RN_OK);
+    assert_answered(&p[2], RN_OK);
 }
 
 static void by_default_4096_may_be_in_flight(void **state)
@@ -474,7 +474,7 @@ static void freeing_answers_all_that_wait(void **state)
     rn_committer_free(bench.committer);
     bench.committer = NULL;
     for (unsigned i = 0; i < 5; i++)
-        assert_told(&p[i], RN_OK);
+        assert_answered(&p[i], RN_OK);
     assert_int_equal(p[4].again_rc, RN_BUSY);
 }
 
@@ -492,7 +492,7 @@ static void freeing_does_not_wait_for_a_busy_store(void **state)
     rn_committer_free(bench.committer);
     bench.committer = NULL;
     for (unsigned i = 0; i < 3; i++)
-        assert_told(&p[i], RN_BUSY);
+        assert_answered(&p[i], RN_BUSY);
     assert_true(p[0].done_now < p[1].done_now);
 }
 
@@ -521,13 +521,13 @@ int main(void)
         TEST(but_not_longer_than_that_took),
         TEST(nor_at_all_if_nobody_came_in_that_time),
         TEST(nor_longer_than_two_milliseconds),
-        TEST(who_is_alone_never_waits),
+        TEST(an_operation_alone_never_waits),
         TEST(nor_does_a_slice),
-        TEST(who_waits_for_company_is_answered_when_all_ends),
+        TEST(what_waits_for_company_is_answered_when_all_ends),
         TEST(a_group_ends_at_its_number_of_operations),
         TEST(a_group_ends_at_its_redo),
         TEST(what_is_too_large_beside_others_is_tried_by_itself),
-        TEST(what_is_too_large_by_itself_is_told_so),
+        TEST(what_is_too_large_by_itself_is_refused),
         TEST(an_operation_that_fails_harms_no_neighbour),
         TEST(a_single_that_wrote_and_then_failed_is_undone),
         TEST(an_operation_sees_what_came_before_it_in_the_group),

@@ -243,7 +243,7 @@ static void a_key_costs_no_more_than_its_documents(void **state)
 }
 
 /* Of hash version 1: both keys have one EPK. */
-static void keys_of_one_epk_are_told_apart(void **state)
+static void keys_of_one_epk_are_distinguished(void **state)
 {
     struct rn_arena arena = RN_ARENA_INIT(LARGE);
     struct rn_feed_scan scan = whole();
@@ -395,7 +395,7 @@ int main(void)
         CASE(a_place_is_found_by_time),
         CASE(only_what_is_late_enough_is_given),
         CASE(a_key_costs_no_more_than_its_documents),
-        CASE(keys_of_one_epk_are_told_apart),
+        CASE(keys_of_one_epk_are_distinguished),
         CASE(every_part_and_budget_gives_what_the_model_has),
     };
 

@@ -1,8 +1,8 @@
 /* engine_history_test.c -- all versions and deletes: each change leaves one
- * entry, as long as the container's policy says, and a gap is told.
+ * entry, as long as the container's policy says, and a gap is reported.
  *
  * An engine over `mem` in the simulation.  What the history says is printed in
- * short, a letter for the operation and what else it tells, and compared with
+ * short, a letter for the operation and what else it has, and compared with
  * what was done.
  */
 #include "lib/one_container.h"
@@ -39,8 +39,8 @@ static struct rn_view value_of(struct rn_view json, const char *name,
 }
 
 /* Like "c1:a=1 r2<1:a=2 d3<2:a!": operation, LSN, the previous one's, id, the
- * value of x; ! if it had expired, (x) of the previous image if told. */
-static void tell(const struct rn_change *c, struct rn_buf *out)
+ * value of x; ! if it had expired, (x) of the previous image if any. */
+static void print_change(const struct rn_change *c, struct rn_buf *out)
 {
     const struct rn_row_history *v = &c->version;
     struct rn_json j;
@@ -92,7 +92,7 @@ static const char *history_of(uint32_t range, uint64_t after)
         RN_OK);
     assert_int_equal(rn_feed_open(&feed, &r, &scan, NULL), RN_OK);
     while (!rn_feed_next(&feed, &c))
-        tell(&c, &out);
+        print_change(&c, &out);
     assert_int_equal(feed.seen, scan.upto);
     rn_feed_close(&feed);
     rn_snapshot_end(&r);
@@ -155,7 +155,7 @@ static void what_is_refused_leaves_none(void **state)
     assert_string_equal(history_of(0, 0), "c1:a=1");
 }
 
-static void an_end_by_time_is_told_from_a_delete(void **state)
+static void an_end_by_time_differs_from_a_delete(void **state)
 {
     (void)state;
     one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1,\"ttl\":5}");
@@ -171,7 +171,7 @@ static void an_end_by_time_is_told_from_a_delete(void **state)
     assert_string_equal(history_of(0, 4), "c5:a=2 d6<5:a! c7:a=3");
 }
 
-static void previous_images_are_told_if_asked_for(void **state)
+static void previous_images_are_there_if_asked_for(void **state)
 {
     (void)state;
     one_container_redefine(CONTAINER(PREVIOUS));
@@ -321,7 +321,7 @@ static size_t entries_of(uint32_t range, uint64_t after)
     return count;
 }
 
-static void descendants_tell_the_history_of_their_ancestors(void **state)
+static void descendants_have_the_history_of_their_ancestors(void **state)
 {
     char body[60], pk[12], id[12];
 
@@ -426,7 +426,7 @@ static void what_one_of_merged_ranges_lost_the_other_has(void **state)
     assert_int_equal(lost_of(3, &high), many + 1);
 }
 
-static void what_happened_without_a_policy_is_told_as_lost(void **state)
+static void what_happened_without_a_policy_is_reported_as_lost(void **state)
 {
     (void)state;
     one_container_put("{\"id\":\"a\",\"pk\":1,\"x\":1}");
@@ -505,7 +505,7 @@ static void damaged_entries_are_reported(void **state)
     rn_buf_release(&row);
 }
 
-static void a_deletion_that_does_not_tell_of_what_is_damaged(void **state)
+static void a_deletion_that_does_not_say_of_what_is_damaged(void **state)
 {
     static const char *const images[] = {
         "", "{", "{}", "[]", "7", "{\"id\":1}", "{\"pk\":1}",
@@ -556,22 +556,22 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(each_change_leaves_an_entry),
         CASE(what_is_refused_leaves_none),
-        CASE(an_end_by_time_is_told_from_a_delete),
-        CASE(previous_images_are_told_if_asked_for),
+        CASE(an_end_by_time_differs_from_a_delete),
+        CASE(previous_images_are_there_if_asked_for),
         CASE(envelopes_are_as_clients_expect),
         CASE(entries_go_when_they_are_too_old),
         CASE(many_entries_go_in_slices),
         CASE(entries_kept_for_ever_stay),
         CASE(a_longer_or_shorter_time_counts_at_once),
         CASE(a_restart_goes_on_with_it),
-        CASE(descendants_tell_the_history_of_their_ancestors),
+        CASE(descendants_have_the_history_of_their_ancestors),
         CASE(versions_come_home_and_are_complete_on_the_way),
         CASE(what_one_of_merged_ranges_lost_the_other_has),
-        CASE(what_happened_without_a_policy_is_told_as_lost),
+        CASE(what_happened_without_a_policy_is_reported_as_lost),
         CASE(a_policy_taken_away_takes_its_entries),
         CASE(a_row_says_what_is_lost_only_where_it_must),
         CASE(damaged_entries_are_reported),
-        CASE(a_deletion_that_does_not_tell_of_what_is_damaged),
+        CASE(a_deletion_that_does_not_say_of_what_is_damaged),
         CASE(a_policy_that_is_none_is_refused),
     };
 

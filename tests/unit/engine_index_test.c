@@ -164,7 +164,7 @@ static void ignore(struct rn_done *done, enum rn_code rc,
     (void)err;
 }
 
-/* Writes that were queued with the index, by those who did not know of it. */
+/* Writes that were queued with the index, by writers that did not know it. */
 static void a_write_in_the_group_that_makes_it_is_not_missed(void **state)
 {
     static const char *const bodies[] = {

@@ -1,7 +1,7 @@
 /* engine_memory_test.c -- the catalog and the indexes when memory is short.
  *
  * Goal: whichever allocation fails on the way of a change, nothing that is gone
- * is touched again, what is told to be done is there, and indexes that queries
+ * is touched again, what is reported as done is there, and indexes that queries
  * use are kept.  Method: each change again and again, the n-th allocation
  * failing for n = 1, 2, ..., until one needs fewer; then everything in the
  * catalog is looked at, documents are written, indexes are held against them,

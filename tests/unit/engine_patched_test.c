@@ -160,7 +160,7 @@ static void round_done(struct rn_done *done, enum rn_code rc,
     assert_int_equal(rc, RN_OK);
 }
 
-static void a_patch_that_is_always_late_is_told_so(void **state)
+static void a_patch_that_is_always_late_is_refused(void **state)
 {
     struct queued other;
     int rounds = 0;
@@ -274,7 +274,7 @@ int main(void)
         CASE(a_document_that_comes_just_before_is_patched),
         CASE(a_large_document_is_patched_again_outside),
         CASE(a_condition_holds_when_the_patch_is_made),
-        CASE(a_patch_that_is_always_late_is_told_so),
+        CASE(a_patch_that_is_always_late_is_refused),
         CASE(patched_documents_keep_the_limit),
         REAL(no_patch_of_many_threads_is_lost),
         REAL(no_patch_of_a_large_document_is_lost),

@@ -1,6 +1,6 @@
 /* engine_race_test.c -- many threads at one engine, on the machine's own.
  *
- * All begin together; what they were told is counted, and compared with what is
+ * All begin together; their answers are counted, and compared with what is
  * there afterwards.
  */
 #include "engine/catalog/object.h"
@@ -36,7 +36,7 @@ static int teardown(void **state)
 struct runner {
     pthread_t thread;
     int number;
-    atomic_int told[RN_CODES];
+    atomic_int answers[RN_CODES];
     void (*run)(struct runner *r);
     struct rn_object *container;
     uint64_t *lsns; /* of each write, in order */
@@ -53,13 +53,13 @@ static void *begin(void *context)
     return NULL;
 }
 
-/* The same by all; how often each code was told. */
+/* The same by all; how often each code came. */
 static void run_all(void (*run)(struct runner *r), struct rn_object *container,
-                    uint64_t *lsns, int told[RN_CODES])
+                    uint64_t *lsns, int answers[RN_CODES])
 {
     static struct runner runners[THREADS];
 
-    memset(told, 0, RN_CODES * sizeof(told[0]));
+    memset(answers, 0, RN_CODES * sizeof(answers[0]));
     assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
     for (int i = 0; i < THREADS; i++) {
         runners[i] = (struct runner){ .number = i,
@@ -72,7 +72,7 @@ static void run_all(void (*run)(struct runner *r), struct rn_object *container,
     for (int i = 0; i < THREADS; i++) {
         pthread_join(runners[i].thread, NULL);
         for (int code = 0; code < RN_CODES; code++)
-            told[code] += runners[i].told[code];
+            answers[code] += runners[i].answers[code];
     }
     pthread_barrier_destroy(&barrier);
 }
@@ -83,12 +83,12 @@ static void create_container(struct runner *r)
         change(&db, RN_CATALOG_CREATE, owner, NULL,
                "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"]}}", NULL);
 
-    r->told[rc]++;
+    r->answers[rc]++;
 }
 
 static void delete_container(struct runner *r)
 {
-    r->told[change(&db, RN_CATALOG_DELETE, owner, "c", NULL, NULL)]++;
+    r->answers[change(&db, RN_CATALOG_DELETE, owner, "c", NULL, NULL)]++;
 }
 
 static void upsert_one(struct runner *r)
@@ -96,8 +96,8 @@ static void upsert_one(struct runner *r)
     struct document doc = { 0 };
 
     for (int i = 0; i < ROUNDS; i++) {
-        r->told[write_document(&db, r->container, RN_DOCUMENT_UPSERT,
-                               "{\"id\":\"a\",\"pk\":1}", NULL, &doc)]++;
+        r->answers[write_document(&db, r->container, RN_DOCUMENT_UPSERT,
+                                  "{\"id\":\"a\",\"pk\":1}", NULL, &doc)]++;
         r->lsns[i] = doc.place.lsn;
     }
     document_clear(&doc);
@@ -124,7 +124,7 @@ static void count_up(struct runner *r)
         asked.if_match = etag;
         rc = write_document(&db, r->container, RN_DOCUMENT_REPLACE, body,
                             &asked, &doc);
-        r->told[rc]++;
+        r->answers[rc]++;
     }
     document_clear(&doc);
 }
@@ -156,7 +156,7 @@ static void patch_up(struct runner *r)
         ops[1] = ops[0];
         rc = run_batch(&db, &batch, &err);
         for (size_t k = 0; k < batch.count; k++)
-            r->told[rc ? rc : ops[k].code]++;
+            r->answers[rc ? rc : ops[k].code]++;
         rn_batch_release(&batch);
     }
     rn_arena_release(&arena);
@@ -166,20 +166,20 @@ static void patch_up(struct runner *r)
 
 static void of_many_that_create_one_container_one_succeeds(void **state)
 {
-    int told[RN_CODES];
+    int answers[RN_CODES];
     struct rn_object *found[4] = { NULL };
 
     (void)state;
-    run_all(create_container, NULL, NULL, told);
-    assert_int_equal(told[RN_OK], 1);
-    assert_int_equal(told[RN_CONFLICT], THREADS - 1);
+    run_all(create_container, NULL, NULL, answers);
+    assert_int_equal(answers[RN_OK], 1);
+    assert_int_equal(answers[RN_CONFLICT], THREADS - 1);
     assert_int_equal(
         rn_catalog_list(db.engine, RN_KIND_CONTAINER, owner, NULL, found, 4),
         1);
     rn_object_release(found[0]);
-    run_all(delete_container, NULL, NULL, told);
-    assert_int_equal(told[RN_OK], 1);
-    assert_int_equal(told[RN_NOT_FOUND], THREADS - 1);
+    run_all(delete_container, NULL, NULL, answers);
+    assert_int_equal(answers[RN_OK], 1);
+    assert_int_equal(answers[RN_NOT_FOUND], THREADS - 1);
 }
 
 static int by_value(const void *a, const void *b)
@@ -192,13 +192,13 @@ static int by_value(const void *a, const void *b)
 static void every_write_has_an_lsn_of_its_own_and_none_is_left_out(void **state)
 {
     static uint64_t lsns[THREADS * ROUNDS];
-    int told[RN_CODES];
+    int answers[RN_CODES];
     struct rn_object *c = make_container(
         &db, owner, "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"]}}");
 
     (void)state;
-    run_all(upsert_one, c, lsns, told);
-    assert_int_equal(told[RN_OK], THREADS * ROUNDS);
+    run_all(upsert_one, c, lsns, answers);
+    assert_int_equal(answers[RN_OK], THREADS * ROUNDS);
     for (int i = 1; i < THREADS * ROUNDS; i++)
         assert_true(i % ROUNDS == 0 || lsns[i] > lsns[i - 1]);
     qsort(lsns, THREADS * ROUNDS, sizeof(lsns[0]), by_value);
@@ -210,7 +210,7 @@ static void every_write_has_an_lsn_of_its_own_and_none_is_left_out(void **state)
 static void no_update_under_a_condition_is_lost(void **state)
 {
     struct document doc = { 0 };
-    int told[RN_CODES];
+    int answers[RN_CODES];
     char text[30];
     struct rn_object *c = make_container(
         &db, owner, "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"]}}");
@@ -220,8 +220,8 @@ static void no_update_under_a_condition_is_lost(void **state)
                                     "{\"id\":\"a\",\"pk\":1,\"n\":0}", NULL,
                                     &doc),
                      RN_OK);
-    run_all(count_up, c, NULL, told);
-    assert_int_equal(told[RN_OK], THREADS);
+    run_all(count_up, c, NULL, answers);
+    assert_int_equal(answers[RN_OK], THREADS);
     assert_int_equal(read_document(&db, c, "[1]", "a", &doc), RN_OK);
     snprintf(text, sizeof(text), "\"n\":%d,", THREADS);
     assert_non_null(strstr(doc.body, text));
@@ -232,7 +232,7 @@ static void no_update_under_a_condition_is_lost(void **state)
 static void no_patch_of_several_in_one_request_is_lost(void **state)
 {
     struct document doc = { 0 };
-    int told[RN_CODES];
+    int answers[RN_CODES];
     char text[30];
     struct rn_object *c = make_container(
         &db, owner, "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"]}}");
@@ -242,8 +242,8 @@ static void no_patch_of_several_in_one_request_is_lost(void **state)
                                     "{\"id\":\"a\",\"pk\":1,\"n\":0}", NULL,
                                     &doc),
                      RN_OK);
-    run_all(patch_up, c, NULL, told);
-    assert_int_equal(told[RN_OK], THREADS / 2 * 3 * ROUNDS);
+    run_all(patch_up, c, NULL, answers);
+    assert_int_equal(answers[RN_OK], THREADS / 2 * 3 * ROUNDS);
     assert_int_equal(read_document(&db, c, "[1]", "a", &doc), RN_OK);
     snprintf(text, sizeof(text), "\"n\":%d,", THREADS / 2 * 3 * ROUNDS);
     assert_non_null(strstr(doc.body, text));

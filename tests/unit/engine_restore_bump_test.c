@@ -2,7 +2,7 @@
  *
  * Goal: numbers that clients were given after the backup, which the copy does
  * not know, are not given to something else.
- * Method: an engine over `mem`, whose status tells of restores as many as the
+ * Method: an engine over `mem`, whose status has as many restores as the
  * test says; it is opened again as after a restore.  What real backups and
  * restores do to readers is in the suite `history`.
  */
@@ -16,7 +16,7 @@ static struct rn_store_ops ops;
 static const struct rn_store_ops *own;
 static uint64_t restores;
 
-static void tell(struct rn_store *s, struct rn_store_status *out)
+static void count_restores(struct rn_store *s, struct rn_store_status *out)
 {
     own->status(s, out);
     out->restored = restores;
@@ -28,7 +28,7 @@ static int setup(void **state)
     one_container_open(CONTAINER(""), 1);
     own = db.store->ops;
     ops = *own;
-    ops.status = tell;
+    ops.status = count_restores;
     db.store->ops = &ops;
     restores = 0;
     return 0;

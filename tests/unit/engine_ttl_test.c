@@ -2,8 +2,8 @@
  *
  * An engine over `mem` in the simulation, whose clock the test turns.  Rows are
  * counted in the store, because to a reader an expired document is gone anyway;
- * the LSN tells how many deletes there were; and the trace of the simulation
- * tells whether anything woke up that had nothing to do.
+ * the LSN says how many deletes there were; and the trace of the simulation
+ * shows whether anything woke up that had nothing to do.
  */
 #include "lib/faulty.h"
 #include "lib/one_container.h"
@@ -288,7 +288,7 @@ static void a_clock_put_forward_is_noticed(void **state)
     rn_engine_clock_turned(db.engine);
     database_settle(&db);
     assert_rows(0, 0);
-    create(2, 100000); /* and, if nobody tells, within the hour */
+    create(2, 100000); /* and, without a notice, within the hour */
     database_settle(&db);
     rn_sim_wall_jump(db.sim, 200000000);
     turn_clock(3601);

@@ -89,7 +89,7 @@ static void the_first_of_repeated_headers_is_found(void **state)
     rn_http_reader_release(&r);
 }
 
-static void similar_names_are_told_apart(void **state)
+static void similar_names_are_distinguished(void **state)
 {
     struct rn_http_reader r;
 
@@ -104,7 +104,7 @@ static void similar_names_are_told_apart(void **state)
     rn_http_reader_release(&r);
 }
 
-static void methods_are_told_apart(void **state)
+static void methods_are_distinguished(void **state)
 {
     struct rn_http_reader r;
     char text[80];
@@ -373,7 +373,7 @@ static void without_memory_for_a_body_the_request_is_refused(void **state)
     }
 }
 
-static void continue_is_wanted_only_by_who_waits(void **state)
+static void continue_is_wanted_only_if_the_client_waits(void **state)
 {
     static const struct {
         const char *text;
@@ -537,8 +537,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_says_what_was_sent),
         cmocka_unit_test(the_first_of_repeated_headers_is_found),
-        cmocka_unit_test(similar_names_are_told_apart),
-        cmocka_unit_test(methods_are_told_apart),
+        cmocka_unit_test(similar_names_are_distinguished),
+        cmocka_unit_test(methods_are_distinguished),
         cmocka_unit_test(targets_lose_only_an_authority_that_is_host),
         cmocka_unit_test(the_connection_stays_as_the_client_says),
         cmocka_unit_test(the_next_request_is_what_is_left),
@@ -548,7 +548,7 @@ int main(void)
         cmocka_unit_test(a_claimed_length_costs_no_memory),
         cmocka_unit_test(memory_is_given_back_after_a_long_request),
         cmocka_unit_test(without_memory_for_a_body_the_request_is_refused),
-        cmocka_unit_test(continue_is_wanted_only_by_who_waits),
+        cmocka_unit_test(continue_is_wanted_only_if_the_client_waits),
         cmocka_unit_test(limits_hold_to_the_byte),
         cmocka_unit_test(each_byte_is_allowed_only_in_its_place),
     };

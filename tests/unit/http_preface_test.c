@@ -1,5 +1,5 @@
-/* http_preface_test.c -- HTTP/2 is told to use HTTP/1.1 when its first request
- * has come, and not before.
+/* http_preface_test.c -- HTTP/2 is answered to use HTTP/1.1 when its first
+ * request has come, and not before.
  *
  * What a reader makes of it, in pieces of every length, is in tests/evil/
  * framing/foreign.txt; here are the bounds, and the bytes of the answer.

@@ -1,7 +1,7 @@
 /* json_some_test.c -- reading only some members of an object.
  *
  * Goal: what is wanted is on the tape as if all had been read.  Method: objects
- * made by chance, full of brackets, quotes and backslashes inside strings, read
+ * made at random, full of brackets, quotes and backslashes inside strings, read
  * in whole and in part, and each wanted member compared by kind and text. Texts
  * lie at the end of memory of their own, so that a sanitizer sees a byte too
  * many; cut texts must do no harm.
@@ -168,7 +168,7 @@ static void texts_of_any_form_are_read(void **state)
         same_members(rn_view_text(texts[i]), &w);
 }
 
-static void what_is_no_object_is_told(void **state)
+static void what_is_no_object_is_reported(void **state)
 {
     static const char *const texts[] = {
         "",       "{",        "{\"a\"",     "{\"b\":[1,2}", "{\"b\":\"x", "{,}",
@@ -246,7 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_wanted_is_read_as_in_whole),
         cmocka_unit_test(texts_of_any_form_are_read),
-        cmocka_unit_test(what_is_no_object_is_told),
+        cmocka_unit_test(what_is_no_object_is_reported),
         cmocka_unit_test(cut_texts_do_no_harm),
         cmocka_unit_test(containers_end_where_they_do),
     };

@@ -236,7 +236,7 @@ static void a_string_is_not_its_beginning(void **state)
     rn_json_release(&j);
 }
 
-static void a_full_arena_is_told_from_no_memory(void **state)
+static void a_full_arena_differs_from_no_memory(void **state)
 {
     struct rn_arena arena = RN_ARENA_INIT(5);
     struct rn_view out;
@@ -279,7 +279,7 @@ int main(void)
         cmocka_unit_test(unescaping_gives_what_was_meant),
         cmocka_unit_test(a_string_is_itself_and_no_other),
         cmocka_unit_test(a_string_is_not_its_beginning),
-        cmocka_unit_test(a_full_arena_is_told_from_no_memory),
+        cmocka_unit_test(a_full_arena_differs_from_no_memory),
         cmocka_unit_test(numbers_are_read_from_their_text),
     };
     return cmocka_run_group_tests(tests, parse_document, release_document);

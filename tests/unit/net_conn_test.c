@@ -359,7 +359,7 @@ static void a_peer_that_is_done_speaking_still_gets_its_answer(void **state)
     assert_int_equal(read_to_end(), BIG + 4);
 }
 
-static void whoever_ends_while_his_answer_is_made_still_gets_it(void **state)
+static void a_peer_that_ends_before_its_answer_still_gets_it(void **state)
 {
     unsigned before;
 
@@ -380,7 +380,7 @@ static void whoever_ends_while_his_answer_is_made_still_gets_it(void **state)
     assert_int_equal(user.bytes, 5);
 }
 
-static void whoever_ends_is_dropped_if_the_user_wants_it_so(void **state)
+static void a_peer_that_ends_is_dropped_if_the_user_wants_it_so(void **state)
 {
     (void)state;
     user.manner = HOLD_UNTIL_END;
@@ -444,7 +444,7 @@ static void be_slow(void)
     test_clock_push_ms(&test_clock, 2000);
 }
 
-static void a_turn_that_takes_long_is_told_as_long(void **state)
+static void a_turn_that_takes_long_is_counted_as_long(void **state)
 {
     size_t slow = rn_scale_bucket(&rn_scale_times, 2000000000);
     struct rn_histogram before = { 0 }, after = { 0 };
@@ -569,15 +569,15 @@ int main(void)
         TEST(a_user_may_drop_its_connection_while_it_is_fed),
         TEST(an_answer_is_sent_whole_before_the_end),
         TEST(a_peer_that_is_done_speaking_still_gets_its_answer),
-        TEST(whoever_ends_while_his_answer_is_made_still_gets_it),
-        TEST(whoever_ends_is_dropped_if_the_user_wants_it_so),
+        TEST(a_peer_that_ends_before_its_answer_still_gets_it),
+        TEST(a_peer_that_ends_is_dropped_if_the_user_wants_it_so),
         TEST(a_loop_does_not_spin_for_a_peer_that_does_not_read),
         TEST(a_peer_that_reads_nothing_is_cut_off),
         TEST(nothing_is_read_while_an_answer_is_awaited),
         TEST(timers_run_by_their_time_and_not_before),
         TEST(timers_that_may_hurry_run_before_their_time),
         TEST(a_loop_with_nothing_else_to_do_wakes_for_a_timer),
-        TEST(a_turn_that_takes_long_is_told_as_long),
+        TEST(a_turn_that_takes_long_is_counted_as_long),
         TEST(the_end_of_the_loop_is_the_end_of_its_connections),
     };
 

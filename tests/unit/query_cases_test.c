@@ -167,7 +167,7 @@ static bool check_result(struct file *f, struct rn_view query,
     return ok;
 }
 
-/* Takes the marks out of a query, and tells where they were. */
+/* Takes the marks out of a query, and returns where they were. */
 static struct rn_view take_marks(char *query, uint32_t *start, uint32_t *end)
 {
     static const char open[] = "\xC2\xAB", close[] = "\xC2\xBB";

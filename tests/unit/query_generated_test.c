@@ -1,4 +1,5 @@
-/* query_generated_test.c -- expressions made by chance, against a reference.
+/* query_generated_test.c -- expressions made at random, against a
+ * reference.
  *
  * Goal: the evaluator, the printer, the planner's pins and the pages agree with
  * rules simple enough to be seen to be right.  Method: draw a small tree, a few
@@ -344,7 +345,7 @@ static void try_one(uint64_t seed)
 }
 
 /* Long runs print their progress, so that an operator can end one. */
-static void tell_progress(uint64_t done, long begun)
+static void print_progress(uint64_t done, long begun)
 {
     print_message("%llu trees, %llu queries, %ld s\n", (unsigned long long)done,
                   (unsigned long long)(done * QUERIES_PER_TREE), now() - begun);
@@ -366,13 +367,13 @@ static void generated_queries_agree_with_the_reference(void **state)
     }
     for (; done < most && now() - begun < seconds; done++) {
         if (done && done % PROGRESS == 0)
-            tell_progress(done, begun);
+            print_progress(done, begun);
         try_one(seed++);
     }
-    tell_progress(done, begun);
+    print_progress(done, begun);
 }
 
-static int tell_seed(void **state)
+static int print_seed(void **state)
 {
     (void)state;
     print_message("last: RUNNEL_SEED=%llu\n", (unsigned long long)seed_now);
@@ -383,7 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(generated_queries_agree_with_the_reference,
-                                  tell_seed),
+                                  print_seed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* query_run_test.c -- limits, faults and pages of queries.
  *
  * The recorded queries say what rows come out; here is what they do not say:
- * what the module does at its limits, how it tells where a text is wrong, and
+ * what the module does at its limits, how it reports where a text is wrong, and
  * that pages add up.  Documents are made up by a small source; tables hold the
  * cases.
  */
@@ -230,8 +230,8 @@ static enum rn_code make_long(void *context, struct rn_view *document,
     return RN_OK;
 }
 
-/* The place tells only how the keys begin.  The row of the place, and others
- * with its keys, tell the rest. */
+/* The place has only how the keys begin.  The row of the place, and others
+ * with its keys, have the rest. */
 static void long_keys_are_resumed_behind_their_row(void **state)
 {
     static const struct {
@@ -647,7 +647,7 @@ static void a_run_that_takes_too_long_fails(void **state)
     run(RN_LIT("SELECT VALUE COUNT(c.n) FROM c"), 60000, 0, limits, &o);
     assert_int_equal(o.rc, RN_TIMEOUT);
     rn_buf_release(&o.page.text);
-    /* LIKE tells its work, and so does one row's. */
+    /* LIKE reports its work, and so does one row's. */
     run(RN_LIT("SELECT VALUE REPLICATE('a', 9000) LIKE "
                "CONCAT('%_', REPLICATE('a', 900), 'b%')"),
         0, 0, limits, &o);

@@ -1,7 +1,7 @@
 /* query_sortkey_test.c -- sort keys compare as the values do.
  *
  * A table of values in their order, numbers at the edges of what doubles can
- * tell apart among them, is held against the bytes of their keys, up and down;
+ * distinguish among them, is held against the bytes of their keys, up and down;
  * then values drawn at random, which share beginnings, against
  * rn_value_compare.  Keys of equal bytes must be of equal values unless they
  * are cut, and a key must end where it says.

@@ -1,5 +1,5 @@
-/* query_where_equalities_test.c -- what a query tells an engine before it runs:
- * to which values WHERE pins a path, and which paths ORDER BY goes by.
+/* query_where_equalities_test.c -- what an engine learns of a query before it
+ * runs: to which values WHERE pins a path, and which paths ORDER BY goes by.
  *
  * Tables of texts.  That no document is lost by it is in
  * query_generated_test.c.

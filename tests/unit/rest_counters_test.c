@@ -1,6 +1,6 @@
 /* rest_counters_test.c -- counters and the wall clock's jumps.
  *
- * Goal: what is counted is told, whatever thread counted it, and a jump of the
+ * Goal: what is counted is shown, whatever thread counted it, and a jump of the
  * clock is seen once.  Method: plain calls, with times made up.
  */
 #include "rest/metrics/counters.h"
@@ -37,7 +37,7 @@ static void assert_has(struct rn_buf *text, const char *line)
         fail_msg("no '%s' in:\n%s", line, text->at);
 }
 
-static void what_many_threads_count_is_all_told(void **state)
+static void what_many_threads_count_is_all_shown(void **state)
 {
     struct rn_buf text = RN_BUF_INIT(1 << 20);
     struct rn_tally *t = rn_tally_new();
@@ -97,7 +97,7 @@ static void so_many_containers_have_a_place_and_others_share_one(void **state)
     rn_tally_free(t);
 }
 
-static void feeds_queries_and_tokens_are_told(void **state)
+static void feeds_queries_and_tokens_are_shown(void **state)
 {
     static const char *const want[] = {
         "runnel_feed_reads_total{result=\"page\"} 2\n",
@@ -180,9 +180,9 @@ static void a_jump_of_the_wall_clock_is_seen_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_many_threads_count_is_all_told),
+        cmocka_unit_test(what_many_threads_count_is_all_shown),
         cmocka_unit_test(so_many_containers_have_a_place_and_others_share_one),
-        cmocka_unit_test(feeds_queries_and_tokens_are_told),
+        cmocka_unit_test(feeds_queries_and_tokens_are_shown),
         cmocka_unit_test(statuses_beyond_the_table_are_counted_together),
         cmocka_unit_test(a_jump_of_the_wall_clock_is_seen_once),
     };

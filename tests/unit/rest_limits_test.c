@@ -1,5 +1,5 @@
-/* rest_limits_test.c -- what a client is told when there are too many reads, or
- * one takes too long.
+/* rest_limits_test.c -- the answer to a client when there are too many reads,
+ * or one takes too long.
  *
  * Goal: 503 beyond 1,024 read transactions, and served again when there are
  * fewer; 408 for one of more than 30 s.  Method: a signed request at the REST

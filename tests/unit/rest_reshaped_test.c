@@ -64,7 +64,7 @@ static void end_query(void)
 
 #define OF_ONE_KEY "x-ms-documentdb-partitionkey: [1]"
 
-static void a_query_tells_of_the_range_that_a_split_left(void **state)
+static void a_query_reports_the_range_that_a_split_left(void **state)
 {
     (void)state;
     one_container_put("{\"id\":\"a\",\"pk\":1}");
@@ -130,7 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_query_tells_of_the_range_that_a_split_left, setup, teardown),
+            a_query_reports_the_range_that_a_split_left, setup, teardown),
         cmocka_unit_test_setup_teardown(and_of_what_several_left, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(and_of_the_one_that_a_merge_left, setup,

@@ -1,9 +1,9 @@
 /* server_file_watch_test.c -- no change of a file goes unseen, or is seen
  * early.
  *
- * Goal: however a file comes to be another, the kernel tells, and the file
- * counts as changed when it rests and not before; where the kernel does not
- * tell, a look finds it.  Method: in a directory of its own, a row makes what
+ * Goal: however a file comes to be another, the kernel reports it, and the file
+ * counts as changed when it rests and not before; where the kernel does
+ * not, a look finds it.  Method: in a directory of its own, a row makes what
  * is there at first and then changes it, by the shell; between the two nothing
  * may be readable.
  */
@@ -82,7 +82,7 @@ static void sh(const char *line)
     assert_int_equal(system(line), 0); // NOLINT: the test's own directory
 }
 
-static bool is_told(int ms)
+static bool is_notified(int ms)
 {
     struct pollfd p = { .fd = watched.fd, .events = POLLIN };
 
@@ -108,19 +108,19 @@ static void try_row(size_t i)
     rn_file_watch_note(&watched, &path, 0, 1);
     assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
     assert_false(watched.is_blind);
-    assert_false(is_told(0));
+    assert_false(is_notified(0));
     sh(rows[i].change);
-    assert_true(is_told(LIMIT_MS));
+    assert_true(is_notified(LIMIT_MS));
     assert_int_equal(rn_file_watch_look(&watched, &path, 1),
                      RN_FILE_WATCH_MOVING);
     assert_int_equal(rn_file_watch_look(&watched, &path, 1),
                      RN_FILE_WATCH_CHANGED);
     rn_file_watch_note(&watched, &path, 0, 1);
     assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
-    assert_false(is_told(0));
+    assert_false(is_notified(0));
 }
 
-static void however_a_file_changes_the_kernel_tells(void **state)
+static void however_a_file_changes_the_kernel_reports_it(void **state)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# %s: %s\n", rows[i].path, rows[i].change);
@@ -140,14 +140,14 @@ static void a_file_that_is_gone_is_no_change(void **state)
     rn_file_watch_note(&watched, &path, 0, 1);
     assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
     sh("rm -r d");
-    assert_true(is_told(LIMIT_MS));
+    assert_true(is_notified(LIMIT_MS));
     assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
     sh("mkdir d && echo 22 >d/f");
-    assert_true(is_told(LIMIT_MS));
+    assert_true(is_notified(LIMIT_MS));
     assert_int_equal(settle(path), RN_FILE_WATCH_CHANGED);
 }
 
-static void what_is_written_in_part_is_not_told(void **state)
+static void what_is_written_in_part_is_not_reported(void **state)
 {
     const char *path = "f";
     FILE *file = fopen(path, "w");
@@ -156,9 +156,9 @@ static void what_is_written_in_part_is_not_told(void **state)
     rn_file_watch_note(&watched, &path, 0, 1);
     assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
     assert_true(fputs("half", file) >= 0 && fflush(file) == 0);
-    assert_false(is_told(0));
+    assert_false(is_notified(0));
     assert_int_equal(fclose(file), 0);
-    assert_true(is_told(LIMIT_MS));
+    assert_true(is_notified(LIMIT_MS));
     assert_int_equal(settle(path), RN_FILE_WATCH_CHANGED);
 }
 
@@ -193,17 +193,17 @@ static void links_that_lead_round_end_somewhere(void **state)
     rn_file_watch_note(&watched, &path, 0, 1);
     assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
     sh("mkdir c && echo 1 >c/f && rm b && ln -s c b");
-    assert_true(is_told(LIMIT_MS));
+    assert_true(is_notified(LIMIT_MS));
     assert_int_equal(settle(path), RN_FILE_WATCH_CHANGED);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(however_a_file_changes_the_kernel_tells),
+        cmocka_unit_test(however_a_file_changes_the_kernel_reports_it),
         cmocka_unit_test_setup_teardown(a_file_that_is_gone_is_no_change, enter,
                                         leave),
-        cmocka_unit_test_setup_teardown(what_is_written_in_part_is_not_told,
+        cmocka_unit_test_setup_teardown(what_is_written_in_part_is_not_reported,
                                         enter, leave),
         cmocka_unit_test_setup_teardown(
             without_descriptors_a_look_finds_it_still, enter, leave),

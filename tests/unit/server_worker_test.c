@@ -17,7 +17,7 @@
 
 struct job {
     struct rn_work work;
-    sem_t *waits, *tells;
+    sem_t *waits, *posts;
     bool in_time;
 };
 
@@ -35,8 +35,8 @@ static void run(struct rn_work *work)
     struct job *j = RN_CONTAINER_OF(work, struct job, work);
 
     j->in_time = !j->waits || wait_for(j->waits);
-    if (j->tells)
-        sem_post(j->tells);
+    if (j->posts)
+        sem_post(j->posts);
 }
 
 static void add(struct rn_workers *w, struct job *j)
@@ -66,12 +66,12 @@ static void what_comes_while_one_is_busy_goes_to_the_other(void **state)
     sem_init(&last, 0, 0);
     assert_int_equal(new_pool(2, 2, &w), RN_OK);
     for (int round = 0; round < 50; round++) {
-        struct job busy = { .waits = &last, .tells = &done };
+        struct job busy = { .waits = &last, .posts = &done };
         struct job quick[5] = { 0 };
 
         add(w, &busy);
         for (int i = 0; i < 5; i++) {
-            quick[i].tells = i < 4 ? &done : &last;
+            quick[i].posts = i < 4 ? &done : &last;
             add(w, &quick[i]);
             if (i < 4)
                 assert_true(wait_for(&done));
@@ -94,7 +94,7 @@ static void what_is_left_is_done_at_the_end(void **state)
     sem_init(&done, 0, 0);
     assert_int_equal(new_pool(3, 3, &w), RN_OK);
     for (int i = 0; i < 100; i++) {
-        jobs[i].tells = &done;
+        jobs[i].posts = &done;
         add(w, &jobs[i]);
     }
     rn_workers_free(w);
@@ -107,7 +107,7 @@ static void what_is_left_is_done_at_the_end(void **state)
 
 enum { BOMBERS = 8, PERMITS = 2, LONGS = 4, HEALTHY = 200 };
 
-/* Works, pausing at every step, until it is told to end. */
+/* Works, pausing at every step, until it is asked to end. */
 struct bomber {
     struct rn_work work;
     struct rn_workers *pool;
@@ -160,7 +160,7 @@ static void until(atomic_uint *count, unsigned wanted)
     assert_true(atomic_load(count) >= wanted);
 }
 
-/* Until the pool has seen the end of so much work: what tells of its end still
+/* Until the pool has seen the end of so much work: what reports its end still
  * has its permit. */
 static void until_finished(struct rn_workers *w, uint64_t wanted)
 {

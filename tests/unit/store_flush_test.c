@@ -85,7 +85,7 @@ static const struct limit_case {
     { "a longer one", 2 * GIB, 4 * GIB, GIB << 10, 64 * MIB, 256 * MIB, 0 },
     { "half of a disk", 512 * MIB, 4 * GIB, GIB, 64 * MIB, 64 * MIB, 0 },
     { "a full disk", 512 * MIB, 4 * GIB, 0, 64 * MIB, 8 * MIB, 0 },
-    { "a disk that does not tell", 512 * MIB, 4 * GIB, 0, 64 * MIB, 256 * MIB,
+    { "a disk that does not say", 512 * MIB, 4 * GIB, 0, 64 * MIB, 256 * MIB,
       EIO },
 };
 

@@ -1,7 +1,8 @@
 /* store_maintenance_test.c -- background work lets others pass while it can.
  *
  * A store on the machine's env but for give_way, which counts.  It is opened
- * without tasks, so that nothing changes meanwhile, and then told it has them.
+ * without tasks, so that nothing changes meanwhile, and then marked to have
+ * them.
  */
 #include "store/local/local.h"
 #include "store/local/maintenance.h"
@@ -69,14 +70,14 @@ static int teardown(void **state)
     return system(command); // NOLINT: the test's own directory
 }
 
-static void who_keeps_ahead_gives_way(void **state)
+static void a_task_that_keeps_ahead_gives_way(void **state)
 {
     (void)state;
     rn_local_give_way(local);
     assert_int_equal(ways_given, 1);
 }
 
-static void who_has_fallen_behind_does_not(void **state)
+static void a_task_that_has_fallen_behind_does_not(void **state)
 {
     (void)state;
     /* As if a memtable were being flushed of which the map has nothing yet. */
@@ -88,7 +89,7 @@ static void who_has_fallen_behind_does_not(void **state)
     assert_int_equal(ways_given, 1);
 }
 
-static void nor_does_who_is_needed_for_the_log(void **state)
+static void nor_does_a_task_that_the_log_needs(void **state)
 {
     (void)state;
     local->opts.wal_bytes = RN_WAL_BLOCK; /* of which the row takes all */
@@ -101,9 +102,9 @@ static void nor_does_who_is_needed_for_the_log(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(who_keeps_ahead_gives_way),
-        CASE(who_has_fallen_behind_does_not),
-        CASE(nor_does_who_is_needed_for_the_log),
+        CASE(a_task_that_keeps_ahead_gives_way),
+        CASE(a_task_that_has_fallen_behind_does_not),
+        CASE(nor_does_a_task_that_the_log_needs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  *
  * What an overlay shows while all goes well is compared with a model in
  * tests/store/conformance_model.c.  Here something goes wrong: below, while
- * reading or pouring, or above, for want of memory.
+ * reading or pouring, or above, without memory.
  */
 #include "lib/faulty.h"
 #include "lib/oom.h"
@@ -97,7 +97,7 @@ static void a_fault_through_three_overlays_reaches_the_ground(void **state)
     rn_store_close(s);
 }
 
-static void a_fault_while_reading_is_told_and_explained(void **state)
+static void a_fault_while_reading_is_returned_and_explained(void **state)
 {
     struct rn_store *s = open_faulty();
     struct rn_txn *t = begin(s), *over;
@@ -226,7 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fault_in_mid_pour_fails_the_transaction_below),
         cmocka_unit_test(a_fault_through_three_overlays_reaches_the_ground),
-        cmocka_unit_test(a_fault_while_reading_is_told_and_explained),
+        cmocka_unit_test(a_fault_while_reading_is_returned_and_explained),
         cmocka_unit_test(redo_counts_on_from_below),
         cmocka_unit_test(what_never_reached_below_needs_no_redo_there),
         cmocka_unit_test(want_of_memory_above_leaves_below_unharmed),

@@ -44,7 +44,7 @@ static struct rn_txn *begin(struct rn_store *s, enum rn_txn_mode mode)
 
 /* ---- mistakes of callers ------------------------------------------------- */
 
-/* Results do not matter to somebody who is about to die. */
+/* Results do not matter to a process that is about to die. */
 static void ignore(enum rn_code rc)
 {
     (void)rc;
@@ -311,7 +311,7 @@ static void a_failed_read_leaves_the_transaction_as_it_was(void **state)
     rn_store_close(s);
 }
 
-static void why_tells_the_fault_or_else_the_code(void **state)
+static void why_names_the_fault_or_else_the_code(void **state)
 {
     struct rn_store *s = open_faulty();
     struct rn_txn *t = writing(s);
@@ -407,7 +407,7 @@ int main(void)
         cmocka_unit_test(mistakes_stop_the_program),
         cmocka_unit_test(a_failed_write_makes_commit_refuse),
         cmocka_unit_test(a_failed_read_leaves_the_transaction_as_it_was),
-        cmocka_unit_test(why_tells_the_fault_or_else_the_code),
+        cmocka_unit_test(why_names_the_fault_or_else_the_code),
         cmocka_unit_test(a_key_out_of_place_is_damage),
         cmocka_unit_test(an_unknown_store_is_refused_by_name),
     };

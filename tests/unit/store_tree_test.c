@@ -2,7 +2,7 @@
  *
  * Order and contents under random operations are compared with a model in
  * tests/store/conformance_model.c, through the store that the tree carries.
- * Here is what that cannot see: the shape, copies, and want of memory.
+ * Here is what that cannot see: the shape, copies, and lack of memory.
  */
 #include "lib/oom.h"
 #include "store/tree.h"

@@ -99,7 +99,7 @@ static void a_waiter_is_woken_once_by_its_own_range(void **state)
     assert_int_equal(rn_waiters_count(ws), 0);
 }
 
-static void who_reads_several_ranges_is_woken_by_any(void **state)
+static void a_reader_of_several_ranges_is_woken_by_any(void **state)
 {
     struct reader r = reader_of(7, RN_RANGE_ANY, 10);
     struct reader one = reader_of(7, 3, 10);
@@ -121,7 +121,7 @@ static void who_reads_several_ranges_is_woken_by_any(void **state)
     assert_int_equal(one.woken, 2);
 }
 
-static void who_waits_for_a_part_is_woken_by_that_part(void **state)
+static void a_reader_of_a_part_is_woken_by_that_part(void **state)
 {
     static const struct {
         struct rn_epk_prefixes moved;
@@ -340,8 +340,8 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         CASE(a_waiter_is_woken_once_by_its_own_range),
-        CASE(who_reads_several_ranges_is_woken_by_any),
-        CASE(who_waits_for_a_part_is_woken_by_that_part),
+        CASE(a_reader_of_several_ranges_is_woken_by_any),
+        CASE(a_reader_of_a_part_is_woken_by_that_part),
         CASE(what_moves_after_begin_keeps_from_parking),
         CASE(deadlines_wake_in_their_order_and_not_before),
         CASE(a_deadline_that_comes_first_is_minded),

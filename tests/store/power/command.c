@@ -44,7 +44,7 @@ static size_t record_compaction(struct round *r)
     return ok ? before : 0;
 }
 
-/* Right after every event that a cut can tell apart, a few times. */
+/* Right after every event that changes what a cut leaves, a few times. */
 void round_compaction(struct round *r, uint64_t first, bool alone)
 {
     size_t before, events;

@@ -1,4 +1,4 @@
-/* disk.h -- a disk that has been told things and may have forgotten some.
+/* disk.h -- a disk that was given writes and may have lost some.
  *
  * It is fed with recorded events and knows, at each, what is durable and what
  * is only on its way.  A cut then decides by dice, as any honest disk and file
@@ -77,7 +77,7 @@ bool disk_is_settled(const struct disk *d);
 /* lay.c */
 
 /* Makes the real directory look like it, with the lock file that `dice` pick:
- * none, or noise that an older program left; tells the recorder. */
+ * none, or noise that an older program left; informs the recorder. */
 void disk_lay(const struct disk *d, const char *dir, struct dice *dice);
 
 /* Removes the real directory and the files in it, if it is there. */

@@ -1,7 +1,7 @@
 /* fault.c -- what a disk may do besides losing power.
  *
- * Rot: a bit flips in a record of the log.  In the last one that cannot be told
- * from a cut in mid-write; in any other the store must refuse to open, for
+ * Rot: a bit flips in a record of the log.  In the last one this looks like
+ * a cut in mid-write; in any other the store must refuse to open, for
  * stopping there would silently drop what was acknowledged after it.
  *
  * Faults: the n-th change of any file fails, for n from one up until a whole
@@ -112,7 +112,7 @@ static bool try_group(struct work *w, bool *ended,
     if (!rc)
         generation[w->number] = w->generation;
     else
-        w->generation++; /* so that the next attempt can be told from it */
+        w->generation++; /* so that the next attempt differs from it */
     if (!rc && *ended)
         return work_fail(w, "a group is taken after the last word");
     if (rc && !is_expected(rc))

@@ -252,8 +252,8 @@ static size_t draw_kill(size_t from, size_t to, struct dice *dice)
 
 static void try_state(struct round *r, int level, struct dice *dice);
 
-static void tell(const struct round *r, const struct disk *from, size_t at,
-                 const char *how, int level)
+static void announce(const struct round *r, const struct disk *from, size_t at,
+                     const char *how, int level)
 {
     static const char *const kinds[] = {
         [EVENT_MAKE_DIR] = "make dir", [EVENT_SYNC_PARENT] = "sync parent",
@@ -278,11 +278,11 @@ void round_lose_power(struct round *r, const struct disk *from, size_t at,
                       int level, struct dice *dice)
 {
     if (dice_percent(dice, r->aim == AIM_KILLS && level == 0 ? 80 : 20)) {
-        tell(r, from, at, "kill", level);
+        announce(r, from, at, "kill", level);
         disk_kill(from, r->level[level]);
         atomic_fetch_add(&r->tally->kills, 1);
     } else {
-        tell(r, from, at, "power cut", level);
+        announce(r, from, at, "power cut", level);
         disk_cut(from, &r->plan.style, dice, r->level[level]);
     }
     try_state(r, level, dice);

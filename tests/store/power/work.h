@@ -1,4 +1,4 @@
-/* work.h -- groups of writes that can be told again from their numbers.
+/* work.h -- groups of writes that their numbers determine.
  *
  * A group is a pure function of the plan, its number and its generation (which
  * life of the store wrote it), so what the store must hold after group n is
