@@ -32,7 +32,7 @@ void canned_init(struct canned *c, canned_fn *answer, void *context);
 runnel_code canned_open(struct canned *c, const runnel_client_options *options,
                         struct rn_account **out, runnel_error *error);
 
-/* An answer: lines of headers "name: value\n", and a body.  Want of memory
+/* An answer: lines of headers "name: value\n", and a body.  Lack of memory
  * becomes the exchange's failure. */
 void canned_reply(struct rn_exchange *x, int status, int sub_status,
                   const char *headers, const char *body);

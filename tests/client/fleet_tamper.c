@@ -78,7 +78,7 @@ static bool raise_generation(struct dotnet_lease *lease)
 }
 
 /* In all versions mode a host waits for a seek then, which is part of the
- * repair; it can tell only from its own mark that there was a position. */
+ * repair; it knows only from its own mark that there was a position. */
 static void erase(struct fleet *f, struct dotnet_lease *lease)
 {
     struct dotnet_lease after = *lease;
@@ -122,8 +122,8 @@ void fleet_tamper(struct fleet *f)
 
     if (!e || !f->checker.has_marker)
         return;
-    /* Without position and properties nothing tells it from a lease of .NET's
-     * that was never read (client.tamper). */
+    /* Without position and properties nothing distinguishes it from a lease of
+     * .NET's that was never read (client.tamper). */
     if (f->is_full && !lease.continuation[0])
         return;
     f->w.wire.sender = CHECKER_OPERATOR;

@@ -1,5 +1,5 @@
 /* live_faults_test.c -- retries, lost answers, transactions and bulk against a
- * server that fails when told to.
+ * server that fails on order.
  *
  * Goal: the table of retries (client/http/retry.h) holds on the wire, and a
  * write whose answer was lost is never sent a second time unless that cannot

@@ -244,7 +244,7 @@ static void what_is_no_item_is_refused_here(void **state)
 
 /* ---- databases, containers, throughput ----------------------------------- */
 
-static void what_exists_is_no_error_if_told_so(void **state)
+static void what_exists_is_no_error_by_an_option(void **state)
 {
     struct live *l = *state;
     runnel_database_definition d = { RUNNEL_DATABASE_INIT, .id = l->database };
@@ -399,7 +399,7 @@ int main(void)
         cmocka_unit_test(partition_keys_of_all_types_are_kept_apart),
         cmocka_unit_test(hierarchical_keys_work),
         cmocka_unit_test(what_is_no_item_is_refused_here),
-        cmocka_unit_test(what_exists_is_no_error_if_told_so),
+        cmocka_unit_test(what_exists_is_no_error_by_an_option),
         cmocka_unit_test(a_container_is_defined_read_and_deleted),
         cmocka_unit_test(throughput_is_read_and_replaced),
         cmocka_unit_test(a_container_created_anew_is_noticed),

@@ -305,7 +305,7 @@ static runnel_container *make_texts(struct live *l, const char *id,
 }
 
 /* All of these have fewer rows with a score than their limit, or a score that
- * tells every row apart. */
+ * differs in every row. */
 static const char *const rankings[] = {
     "SELECT TOP 12 VALUE c.n FROM c "
     "ORDER BY RANK FullTextScore(c.text, 'swim')",

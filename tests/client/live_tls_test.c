@@ -1,6 +1,6 @@
 /* live_tls_test.c -- certificates, at a server with an authority of its own.
  *
- * Goal: nobody is spoken to whose certificate does not hold, unless told so.
+ * Goal: no server is spoken to whose certificate does not hold, by default.
  * Method: the same server by a client that knows its authority, by one that
  * does not, and by one that accepts any certificate.
  */
@@ -44,7 +44,7 @@ static void a_stranger_is_not(void **state)
     assert_non_null(strstr(error.message, "certificate"));
 }
 
-static void any_certificate_is_taken_if_told_so(void **state)
+static void any_certificate_is_taken_by_an_option(void **state)
 {
     runnel_client_options o = { RUNNEL_CLIENT_INIT, .insecure_tls = true };
     runnel_error error = { 0 };
@@ -67,7 +67,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_known_authority_is_trusted),
         cmocka_unit_test(a_stranger_is_not),
-        cmocka_unit_test(any_certificate_is_taken_if_told_so),
+        cmocka_unit_test(any_certificate_is_taken_by_an_option),
         cmocka_unit_test(an_authority_that_cannot_be_read_is_an_error),
     };
 

@@ -1,4 +1,4 @@
-/* peer.h -- a server in the same process that says what a test tells it to.
+/* peer.h -- a server in the same process that says what a test orders.
  *
  * One thread serves all connections.  For each whole request it calls the
  * test's function, which appends bytes and says what becomes of the connection.

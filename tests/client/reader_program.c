@@ -375,7 +375,7 @@ static const struct {
       a_prefix_of_a_hierarchical_key },
     { "a token resumes a feed through a split and a merge",
       a_token_through_a_split_and_a_merge },
-    { "all versions and deletes are told", all_versions_and_deletes },
+    { "all versions and deletes are returned", all_versions_and_deletes },
     { "another thread ends a wait by a change or by cancelling",
       another_thread_writes_or_cancels },
     { "the feed of a container that is not there is an error",

@@ -1,4 +1,4 @@
-/* replay.h -- answers requests from recorded traces, and tells whether they are
+/* replay.h -- answers requests from recorded traces, and shows whether they are
  * the recorded ones.
  *
  * A request gets the answer of the first recorded request that is equal to it
@@ -9,7 +9,7 @@
  * that was answered 304 may be repeated.
  *
  * A request that was not recorded is held: the host may do later what the trace
- * does not reach.  But if that is a write before the end, `strange` tells it.
+ * does not reach.  But if that is a write before the end, `strange` names it.
  *
  * Threads: one.
  */

@@ -320,7 +320,7 @@ static void the_recorded_requests_are_sent(void **state)
 
 /* ---- what no trace shows ------------------------------------------------- */
 
-/* Who owns what: one letter a lease, '-' for none, capital: expired. */
+/* The owners: one letter a lease, '-' for none, capital: expired. */
 static void leases_are_shared_equally(void **state)
 {
     static const struct {

@@ -13,7 +13,7 @@
 
 /* ---- starts -------------------------------------------------------------- */
 
-static void a_feed_begins_at_the_beginning_unless_told_otherwise(void **state)
+static void a_feed_begins_at_the_beginning_by_default(void **state)
 {
     runnel_feed_options o = { RUNNEL_FEED_INIT, .page_limit = 2 };
     struct world w;
@@ -302,7 +302,7 @@ static void latest_versions_are_lent_as_they_are_served(void **state)
     world_close(&w);
 }
 
-static void all_versions_tell_each_change_and_deletes(void **state)
+static void all_versions_have_each_change_and_deletes(void **state)
 {
     const struct service_definition d = { .db = "d",
                                           .name = "c",
@@ -386,7 +386,7 @@ static void versions_that_were_purged_are_not_skipped_silently(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_feed_begins_at_the_beginning_unless_told_otherwise),
+        cmocka_unit_test(a_feed_begins_at_the_beginning_by_default),
         cmocka_unit_test(now_is_fixed_for_all_ranges_by_the_first_next),
         cmocka_unit_test(a_start_time_loses_nothing_of_its_second),
         cmocka_unit_test(a_time_in_the_future_gives_what_is_written_then),
@@ -396,7 +396,7 @@ int main(void)
         cmocka_unit_test(one_partition_key_is_read_alone_through_a_split),
         cmocka_unit_test(a_prefix_of_a_hierarchical_key_is_an_interval),
         cmocka_unit_test(latest_versions_are_lent_as_they_are_served),
-        cmocka_unit_test(all_versions_tell_each_change_and_deletes),
+        cmocka_unit_test(all_versions_have_each_change_and_deletes),
         cmocka_unit_test(versions_that_were_purged_are_not_skipped_silently),
     };
 

@@ -2,8 +2,8 @@
  * taken away, refused or throttled; in virtual time.
  *
  * Goal: a host loses what another has, and nothing else; what a fleet does not
- * own is soon owned again; an end is told.  Method: hosts on a fake service; a
- * case writes the lease documents as another host would.
+ * own is soon owned again; an end is reported.  Method: hosts on a fake
+ * service; a case writes the lease documents as another host would.
  */
 #include "client/hosts.h"
 #include "client/skewed.h"
@@ -299,7 +299,7 @@ static void clocks_that_are_wrong_take_no_lease_from_its_owner(void **state)
 }
 
 /* Its timestamp is far from the time at which the service stored it. */
-static void a_wrong_clock_of_another_library_is_told(void **state)
+static void a_wrong_clock_of_another_library_is_reported(void **state)
 {
     runnel_processor_options o = usual_options();
 
@@ -538,7 +538,7 @@ int main(void)
         CASE(beside_another_library_one_lease_is_stolen_a_pass),
         CASE(a_rolling_restart_leaves_few_leases_without_owner),
         CASE(clocks_that_are_wrong_take_no_lease_from_its_owner),
-        CASE(a_wrong_clock_of_another_library_is_told),
+        CASE(a_wrong_clock_of_another_library_is_reported),
         CASE(leases_of_a_killed_host_are_taken_within_73_seconds),
         CASE(a_host_stops_under_load_and_others_go_on),
         CASE(a_stop_during_the_start_and_a_second_one_do_no_harm),

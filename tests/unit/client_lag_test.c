@@ -1,4 +1,4 @@
-/* client_lag_test.c -- what an estimator tells of each lease, in virtual time.
+/* client_lag_test.c -- what an estimator says of each lease, in virtual time.
  *
  * Goal: owner, changes, seconds, age and charge of every lease, also if one
  * cannot be read.  Method: a host works and stops; then documents are written
@@ -80,7 +80,7 @@ static void open_world(unsigned ranges)
     hosts_run(&h, 1000);
 }
 
-static void each_lease_is_told_with_owner_age_and_charge(void **state)
+static void each_lease_is_reported_with_owner_age_and_charge(void **state)
 {
     runnel_processor_options o = hosts_options();
     double charge = 0;
@@ -188,7 +188,7 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_teardown(f, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(each_lease_is_told_with_owner_age_and_charge),
+        CASE(each_lease_is_reported_with_owner_age_and_charge),
         CASE(deletions_count_as_changes_but_the_seconds_are_exact),
         CASE(a_lease_that_cannot_be_read_does_not_hide_the_others),
         CASE(a_lease_without_a_position_counts_one_and_says_so),

@@ -4,7 +4,7 @@
  * A database in memory holds both the leases and the effects.  Hosts share it
  * in virtual time; a handler writes its effects and its checkpoint in one
  * transaction, which is committed, rolled back, or committed without the
- * program being told (the connection breaks during COMMIT).  Hosts are killed
+ * program's knowledge (the connection breaks during COMMIT).  Hosts are killed
  * and join by the seed.  In the end each change must have had one effect.
  */
 #include "base/prng.h"

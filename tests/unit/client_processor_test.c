@@ -271,7 +271,7 @@ static void an_idle_lease_remembers_its_place(void **state)
     hosts_check(&h);
 }
 
-static void a_deleted_lease_begins_again_and_is_told(void **state)
+static void a_deleted_lease_begins_again_and_is_reported(void **state)
 {
     runnel_processor_options o = hosts_options();
     const struct service_entry *lease;
@@ -319,7 +319,7 @@ children_of_a_split_while_stopped_go_on_from_the_parent(void **state)
     hosts_check(&h);
 }
 
-static void damaged_and_foreign_documents_are_told_and_left(void **state)
+static void damaged_and_foreign_documents_are_reported_and_left(void **state)
 {
     runnel_processor_options o = hosts_options();
     runnel_error error = { 0 };
@@ -517,12 +517,12 @@ int main(void)
         cmocka_unit_test_teardown(a_start_of_now_misses_nothing_after_it,
                                   tear_down),
         cmocka_unit_test_teardown(an_idle_lease_remembers_its_place, tear_down),
-        cmocka_unit_test_teardown(a_deleted_lease_begins_again_and_is_told,
+        cmocka_unit_test_teardown(a_deleted_lease_begins_again_and_is_reported,
                                   tear_down),
         cmocka_unit_test_teardown(
             children_of_a_split_while_stopped_go_on_from_the_parent, tear_down),
         cmocka_unit_test_teardown(
-            damaged_and_foreign_documents_are_told_and_left, tear_down),
+            damaged_and_foreign_documents_are_reported_and_left, tear_down),
         cmocka_unit_test_teardown(options_that_contradict_are_refused,
                                   tear_down),
         cmocka_unit_test_teardown(leases_of_the_other_mode_are_refused,

@@ -323,7 +323,7 @@ static void a_request_that_was_given_up_still_arrives(void **state)
 
 /* Of many writes under every fault: what was answered is there, what could not
  * connect is not, and each kind of end occurs. */
-static void faults_are_drawn_and_told_truthfully(void **state)
+static void faults_are_drawn_and_reported_truthfully(void **state)
 {
     const char *key[] = { RN_HEADER_PARTITION_KEY, "[1]", NULL };
     unsigned seen[RUNNEL_NO_MEMORY + 1] = { 0 };
@@ -363,7 +363,7 @@ int main(void)
         cmocka_unit_test(a_held_read_is_answered_by_the_change_or_in_the_end),
         cmocka_unit_test(all_versions_have_envelopes_and_a_retention),
         cmocka_unit_test(a_request_that_was_given_up_still_arrives),
-        cmocka_unit_test(faults_are_drawn_and_told_truthfully),
+        cmocka_unit_test(faults_are_drawn_and_reported_truthfully),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * host works on the lease.
  *
  * The fleets of client.sim do this at random; here are the cases whose
- * outcome can be told exactly.
+ * outcome is known exactly.
  */
 #include "client/dotnet_lease.h"
 #include "client/hosts.h"

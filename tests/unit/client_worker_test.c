@@ -193,7 +193,7 @@ static bool throttle_thrice(void *context, const struct service_request *q,
     return true;
 }
 
-static void a_throttled_read_waits_as_long_as_it_is_told(void **state)
+static void a_throttled_read_waits_as_long_as_its_answer_says(void **state)
 {
     runnel_processor_options o = hosts_options();
 
@@ -253,7 +253,7 @@ static bool hang(void *context, const struct service_request *q,
     return true;
 }
 
-static void a_read_that_hangs_is_told_and_asked_again(void **state)
+static void a_read_that_hangs_is_reported_and_asked_again(void **state)
 {
     runnel_processor_options o = hosts_options();
     runnel_processor_stats before;
@@ -283,8 +283,7 @@ static void a_read_that_hangs_is_told_and_asked_again(void **state)
     hosts_check(&h);
 }
 
-static void
-versions_that_were_purged_unread_are_told_and_not_skipped(void **state)
+static void versions_purged_unread_are_reported_and_not_skipped(void **state)
 {
     static const runnel_feed_options all = { RUNNEL_FEED_INIT,
                                              .mode = RUNNEL_FEED_ALL };
@@ -700,10 +699,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(pages_follow_each_other_without_a_pause),
         CASE(a_page_without_changes_moves_the_position),
-        CASE(a_throttled_read_waits_as_long_as_it_is_told),
+        CASE(a_throttled_read_waits_as_long_as_its_answer_says),
         CASE(bursts_of_refused_reads_keep_the_lease),
-        CASE(a_read_that_hangs_is_told_and_asked_again),
-        CASE(versions_that_were_purged_unread_are_told_and_not_skipped),
+        CASE(a_read_that_hangs_is_reported_and_asked_again),
+        CASE(versions_purged_unread_are_reported_and_not_skipped),
         CASE(a_failing_change_backs_off_and_is_dead_lettered),
         CASE(of_a_hundred_changes_the_bad_one_alone_is_a_dead_letter),
         CASE(a_handler_slower_than_the_expiry_keeps_its_lease),
