@@ -27,6 +27,7 @@ bool bug_switch_on(const char *name)
         [RN_BUG_REDUNDANT_WITHOUT_ORDER] = "redundant-without-order",
         [RN_BUG_POSITION_IGNORED] = "position-ignored",
         [RN_BUG_CHILDREN_REMEMBERED] = "children-remembered",
+        [RN_BUG_CHILDREN_BEGIN_AGAIN] = "children-begin-again",
         [RN_BUG_VALIDITY_IGNORED] = "validity-ignored",
         [RN_BUG_CHECKPOINT_AT_RENEWAL] = "checkpoint-at-renewal",
         [RN_BUG_TAKEOVER_IGNORED] = "takeover-ignored",

@@ -236,7 +236,8 @@ static void check_damaged(struct checker *c, const struct service_entry *e,
     rn_lease_document_free(was);
 }
 
-void checker_lease(struct checker *c, const struct service_entry *e, int sender)
+void checker_lease(struct checker *c, const struct service_entry *e, int sender,
+                   int64_t sent_ns)
 {
     if (checker_is_marker(e))
         c->has_marker = e->op == SERVICE_CREATE;
@@ -252,7 +253,7 @@ void checker_lease(struct checker *c, const struct service_entry *e, int sender)
             checker_violated(c, "I10: host %d damages %s", sender, e->id);
         rn_lease_document_free(is);
     }
-    checker_cover(c, e, sender);
+    checker_cover(c, e, sender, sent_ns);
 }
 
 /* ---- handlers ------------------------------------------------------------ */

@@ -22,23 +22,26 @@
  * Repeats are bounded:
  *
  *   R1  what an acquisition delivers lies above the position that the lease had
- *       then, or was put back to by others since
+ *       then, or was put back to by others who left it the lease
  *   R2  an acquisition delivers nothing again that its handler has
- * acknowledged, but once for each time that others moved the position (a
- * rejected batch whose dead letters could not all be stored comes again as a
- * whole) R3  no call starts when the last write of the lease is longer ago than
- * the expiry less its margin, so that only the calls of that time come twice R4
- * what was acknowledged is stored at once: once the world has healed only the
- * calls of the last write's flight come twice after a kill R5  a .NET host
- * stores a page before it reads the next, so that at most one page of each of
- * its acquisitions comes twice; R1 and R2 are theirs, too
+ *       acknowledged, but once for each such move (a rejected batch whose dead
+ *       letters could not all be stored comes again as a whole)
+ *   R3  no call starts when the last write of the lease is longer ago than the
+ *       expiry less its margin, so that only the calls of that time come twice
+ *   R4  what was acknowledged is stored at once: once the world has healed only
+ *       the calls of the last write's flight come twice after a kill
+ *   R5  a .NET host stores a page before it reads the next, so that at most one
+ *       page of each of its acquisitions comes twice; R1 and R2 are theirs, too
+ *   R6  what all leases that have the key of a change store stays stored: a
+ *       host of this library makes no lease below it, but by a request that it
+ *       sent before it could know
  *
  * So each acquisition repeats a change once at most, and only what the owner
- * before it could not store.  A .NET host that puts a position back by a write
- * without condition makes the next acquisition begin there: what others did
- * between its acquisition and that write comes again, however much it is.  The
- * time of that is bounded by its next renewal (R5 holds on), the number of
- * changes is not, and is only counted.
+ * before it could not store.  A .NET host alone puts back what was stored, by a
+ * write without condition or a lease that it makes of one that it has lost.
+ * Then each change of that comes again once for each acquisition that begins
+ * before it is stored again.  How many changes that are has no bound but the
+ * time until its next renewal: all that others did since its acquisition.
  *
  * Hosts of the .NET library (their numbers are above CHECKER_PEER) write
  * without conditions, know no sessions and put positions back; I3 to I5, I7 and
@@ -147,6 +150,9 @@ struct checker {
     struct checker_work works[CHECKER_OPEN_MAX];
     size_t work_count;
     int64_t acked_ns[CHECKER_COMMITS_MAX]; /* by commit: the last time */
+    /* R6, by commit: from when on a host of this library can know that all
+     * leases that have its key store it; 0: they do not. */
+    int64_t stored_ns[CHECKER_COMMITS_MAX];
     int64_t valid_ms; /* R3: a lease is good so long after a write; 0: not
                        * judged */
     uint64_t repeats; /* deliveries of what was acknowledged before */
@@ -154,6 +160,7 @@ struct checker {
     size_t unowned_count;
     uint64_t deliveries, acks, lease_writes, positions; /* for the report */
     uint64_t peer_writes;
+    uint64_t put_back; /* changes that were stored, and are not any more */
     char failure[300]; /* "": none */
 };
 
@@ -164,9 +171,9 @@ void checker_init(struct checker *c, const struct service_box *source,
 void checker_note(const struct checker *c, const char *fmt, ...)
     RN_PRINTF(2, 3);
 
-/* A write of the lease container, by `sender`. */
-void checker_lease(struct checker *c, const struct service_entry *e,
-                   int sender);
+/* A write of the lease container, by `sender`, who sent it at that time. */
+void checker_lease(struct checker *c, const struct service_entry *e, int sender,
+                   int64_t sent_ns);
 
 /* A call of open, and that it succeeded. */
 void checker_tried(struct checker *c, int host, const char *lease);

@@ -4,15 +4,6 @@
 
 #include <stdlib.h>
 
-/* A lease that there is: its interval and position. */
-struct held {
-    struct rn_epk_range keys;
-    int64_t lsn;
-    uint64_t commit; /* of its creation */
-};
-
-enum { HELD_MAX = CHECKER_LEASES_MAX + CHECKER_GONE_MAX };
-
 static uint64_t creation_of(const struct service_entry *e)
 {
     while (e->op != SERVICE_CREATE && e->previous)
@@ -20,7 +11,7 @@ static uint64_t creation_of(const struct service_entry *e)
     return e->commit;
 }
 
-static size_t leases_list(const struct checker *c, struct held *held)
+static size_t leases_list(const struct checker *c, struct checker_held *held)
 {
     size_t count = 0;
 
@@ -35,15 +26,16 @@ static size_t leases_list(const struct checker *c, struct held *held)
             continue;
         if (count == CHECKER_LEASES_MAX)
             abort();
-        held[count++] = (struct held){ checker_keys(c, &d->lease),
-                                       checker_lsn(&d->lease), creation_of(e) };
+        held[count++] =
+            (struct checker_held){ checker_keys(c, &d->lease),
+                                   checker_lsn(&d->lease), creation_of(e) };
         rn_lease_document_free(d);
     }
     return count;
 }
 
 /* How far the leases made after `since` have all keys from `at` on. */
-static struct rn_epk reach(const struct held *held, size_t count,
+static struct rn_epk reach(const struct checker_held *held, size_t count,
                            struct rn_epk at, uint64_t since)
 {
     bool has_grown = true;
@@ -63,7 +55,7 @@ static struct rn_epk reach(const struct held *held, size_t count,
 }
 
 /* The first keys that no lease has; false: there are none. */
-static bool find_hole(const struct held *held, size_t count,
+static bool find_hole(const struct checker_held *held, size_t count,
                       struct rn_epk_range *out)
 {
     out->min = reach(held, count, rn_epk_all.min, 0);
@@ -85,7 +77,8 @@ static void gone_add(struct checker *c, const struct rn_epk_range *keys,
 }
 
 /* What has leases again is judged again; the rest counts as if it had. */
-static size_t gone_list(struct checker *c, struct held *held, size_t count)
+static size_t gone_list(struct checker *c, struct checker_held *held,
+                        size_t count)
 {
     size_t total = count;
 
@@ -97,15 +90,15 @@ static size_t gone_list(struct checker *c, struct held *held, size_t count)
             c->gone[i] = c->gone[--c->gone_count];
     }
     for (size_t i = 0; i < c->gone_count; i++)
-        held[total++] =
-            (struct held){ c->gone[i].keys, c->gone[i].lsn, c->gone[i].commit };
+        held[total++] = (struct checker_held){ c->gone[i].keys, c->gone[i].lsn,
+                                               c->gone[i].commit };
     return total;
 }
 
 /* A lease that the operator deleted, and the holes that a .NET host left when
  * it made the marker. */
 static void note_gone(struct checker *c, const struct service_entry *e,
-                      int sender, struct held *held, size_t count)
+                      int sender, struct checker_held *held, size_t count)
 {
     struct rn_epk_range hole;
 
@@ -124,12 +117,13 @@ static void note_gone(struct checker *c, const struct service_entry *e,
         return;
     while (find_hole(held, count, &hole)) {
         gone_add(c, &hole, -1, e->commit);
-        held[count++] = (struct held){ hole, -1, e->commit };
+        held[count++] = (struct checker_held){ hole, -1, e->commit };
     }
 }
 
 /* I2 */
-static void check_hole(struct checker *c, const struct held *held, size_t count)
+static void check_hole(struct checker *c, const struct checker_held *held,
+                       size_t count)
 {
     struct rn_epk_range hole;
     char hex[RN_EPK_TEXT_MAX];
@@ -141,7 +135,7 @@ static void check_hole(struct checker *c, const struct held *held, size_t count)
 
 /* Nothing is skipped: some lease still has to deliver what is not
  * acknowledged. */
-static void check_skipped(struct checker *c, const struct held *held,
+static void check_skipped(struct checker *c, const struct checker_held *held,
                           size_t count)
 {
     for (size_t i = 0; i < c->source->entry_count; i++) {
@@ -158,14 +152,15 @@ static void check_skipped(struct checker *c, const struct held *held,
     }
 }
 
-void checker_cover(struct checker *c, const struct service_entry *e, int sender)
+void checker_cover(struct checker *c, const struct service_entry *e, int sender,
+                   int64_t sent_ns)
 {
-    struct held held[HELD_MAX];
-    size_t count;
+    struct checker_held held[CHECKER_HELD_MAX];
+    size_t count = leases_list(c, held);
 
+    checker_work_stored(c, sender, sent_ns, held, count);
     if (!c->has_marker)
         return;
-    count = leases_list(c, held);
     note_gone(c, e, sender, held, count);
     count = gone_list(c, held, leases_list(c, held));
     check_hole(c, held, count);

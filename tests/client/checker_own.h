@@ -22,9 +22,21 @@ int64_t checker_lsn(const struct rn_lease *lease);
 /* The place of a session; -1: none. */
 int checker_session(const struct checker *c, struct rn_view session);
 
+/* A lease that there is: its interval and position. */
+struct checker_held {
+    struct rn_epk_range keys;
+    int64_t lsn;
+    uint64_t commit; /* of its creation */
+};
+
+enum { CHECKER_HELD_MAX = CHECKER_LEASES_MAX + CHECKER_GONE_MAX };
+
+/* R6, after a write: which changes do `count` leases store now? */
+void checker_work_stored(struct checker *c, int sender, int64_t sent_ns,
+                         const struct checker_held *held, size_t count);
 /* I2, and that nothing is skipped, after a write (checker_cover.c). */
-void checker_cover(struct checker *c, const struct service_entry *e,
-                   int sender);
+void checker_cover(struct checker *c, const struct service_entry *e, int sender,
+                   int64_t sent_ns);
 /* A .NET host made a lease of these keys that is larger than what it replaces;
  * does an EPK lie in such a one? */
 void checker_overgrow(struct checker *c, const struct rn_epk_range *keys);

@@ -49,14 +49,18 @@ void checker_work_end(struct checker *c, int host)
     }
 }
 
-/* Another than the owner changed the position: the owner begins there once it
- * has seen it, if that is lower. */
+/* Another than the owner changed the position, and left it the lease: it begins
+ * there once it has seen it, if that is lower. */
 static void note_move(struct checker *c, const struct rn_lease *is, int sender)
 {
+    int at = checker_session(c, rn_lease_property(is, RN_LEASE_SESSION));
+    int owner = at >= 0 && rn_lease_is_native(is) ? c->sessions[at].host : -1;
+
     for (size_t i = 0; i < c->work_count; i++) {
         struct checker_work *w = &c->works[i];
 
-        if (w->host == sender || !rn_view_eq(rn_view_text(w->lease), is->token))
+        if (w->host == sender || w->host != owner ||
+            !rn_view_eq(rn_view_text(w->lease), is->token))
             continue;
         w->moves++;
         if (checker_lsn(is) < w->floor)
@@ -162,5 +166,54 @@ void checker_stored(struct checker *c, int host, int64_t ms)
                     c, "R4: host %d has not stored commit %lu of lease %s",
                     host, (unsigned long)e->commit, w->lease);
         }
+    }
+}
+
+/* ---- what is put back ---------------------------------------------------- */
+
+/* Do all leases that have its key store it, if there is one? */
+static bool is_stored(const struct service_entry *e,
+                      const struct checker_held *held, size_t count,
+                      bool *has_lease)
+{
+    bool is_stored = true;
+
+    *has_lease = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!rn_epk_range_has(&held[i].keys, rn_epk_view(&e->epk)))
+            continue;
+        *has_lease = true;
+        is_stored &= (int64_t)e->lsn <= held[i].lsn;
+    }
+    return is_stored && *has_lease;
+}
+
+/* A host that a .NET host robs of its lease finds it out with its next write,
+ * within its validity. */
+static int64_t known_ns(const struct checker *c, int sender)
+{
+    return now_of(c) + (sender > CHECKER_PEER ? c->valid_ms * ms_ns : 0);
+}
+
+void checker_work_stored(struct checker *c, int sender, int64_t sent_ns,
+                         const struct checker_held *held, size_t count)
+{
+    for (size_t i = 0; i < c->source->entry_count; i++) {
+        const struct service_entry *e = c->source->entries[i];
+        int64_t was_ns = c->stored_ns[e->commit];
+        bool has_lease;
+
+        if (is_stored(e, held, count, &has_lease)) {
+            c->stored_ns[e->commit] = was_ns ? was_ns : known_ns(c, sender);
+            continue;
+        }
+        c->stored_ns[e->commit] = 0;
+        if (!was_ns || !has_lease)
+            continue;
+        c->put_back++;
+        if (sender < CHECKER_PEER && sent_ns >= was_ns)
+            checker_violated(c, "R6: host %d puts commit %lu (LSN %lu) back",
+                             sender, (unsigned long)e->commit,
+                             (unsigned long)e->lsn);
     }
 }

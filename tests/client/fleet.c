@@ -147,7 +147,7 @@ static void on_commit(void *context, const struct service_box *box,
     struct fleet *f = context;
 
     if (box == f->leases)
-        checker_lease(&f->checker, e, f->w.wire.sender);
+        checker_lease(&f->checker, e, f->w.wire.sender, f->w.wire.sent_ns);
 }
 
 static int64_t wire_step(void *context)
@@ -356,6 +356,7 @@ bool fleet_run(uint64_t seed, bool trace, struct fleet_figures *figures,
     figures->lease_writes += f->checker.lease_writes;
     figures->positions += f->checker.positions;
     figures->repeats += f->checker.repeats;
+    figures->put_back += f->checker.put_back;
     figures->peer_writes += f->checker.peer_writes;
     figures->simulated_s += (uint64_t)now_of(f) / 1000000000;
     fleet_close(f);

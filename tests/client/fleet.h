@@ -50,7 +50,7 @@ struct fleet_figures {
     uint64_t peer_starts, peer_kills, peer_stops, peer_pauses, peer_deliveries;
     uint64_t peer_writes, peer_failures;
     uint64_t tampers, repeats;
-    uint64_t v2_starts, v2_deliveries;
+    uint64_t v2_starts, v2_deliveries, put_back;
 };
 
 /* False with the first violation in `why`.  `trace`: tells everything. */

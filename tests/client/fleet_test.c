@@ -50,7 +50,7 @@ static bool report(const void *shared)
         "peer starts",  "peer kills",   "peer stops",
         "peer pauses",  "peer calls",   "peer writes",
         "peer errors",  "tampers",      "repeats",
-        "v2 starts",    "v2 calls",
+        "v2 starts",    "v2 calls",     "put back",
     };
     const struct shared *sum = shared;
     bool ok = true;

@@ -44,6 +44,7 @@ struct scripted_flight {
     enum flight_fate fate;
     int refusal; /* REFUSED: the status */
     int sender;
+    int64_t sent_ns;
     int64_t due_ns;      /* when it leaves its state */
     int64_t deadline_ns; /* of the client */
     uint64_t version;    /* HELD: of the service */
@@ -124,7 +125,8 @@ static struct scripted_flight *flight_new(struct scripted *w,
     f->path = RN_BUF_INIT(1 << 16);
     f->body = RN_BUF_INIT(SERVICE_BODY_MAX);
     f->a = SERVICE_ANSWER_INIT;
-    f->due_ns = now_of(w) + latency(w);
+    f->sent_ns = now_of(w);
+    f->due_ns = f->sent_ns + latency(w);
     flight_fill(f, x);
     while (*end)
         end = &(*end)->next;
@@ -196,6 +198,7 @@ static void arrive(struct scripted *w, struct scripted_flight *f, bool may_hold)
     bool is_answered;
 
     w->sender = f->sender;
+    w->sent_ns = f->sent_ns;
     if (f->fate == FATE_REFUSED) {
         refuse(w, f);
     } else {

@@ -43,7 +43,8 @@ struct scripted {
     int64_t latency_ns;              /* of one way, at most; drawn */
     struct scripted_flight *flights; /* in the order of their start */
     uint64_t sent;
-    int sender; /* whose request the service handles; see scripted_name */
+    int sender;      /* whose request the service handles; see scripted_name */
+    int64_t sent_ns; /* when that was sent */
     /* May answer in place of the service: returns true then. */
     bool (*before)(void *context, const struct service_request *q,
                    struct service_answer *a);

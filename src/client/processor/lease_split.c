@@ -248,6 +248,8 @@ static runnel_code print_child(struct rn_worker *w,
     if (RN_BUG(CHILDREN_AT_READ_POSITION) &&
         w->reader.at.kind == RN_POSITION_ETAG)
         lease.position = rn_view_text(w->reader.at.etag);
+    if (RN_BUG(CHILDREN_BEGIN_AGAIN) && h->config.mode != RUNNEL_FEED_ALL)
+        lease.position = none;
     rn_lease_token_print(&c->range, token);
     snprintf(range, sizeof(range), "%s %s", c->token, token);
     fits =
