@@ -31,6 +31,7 @@ struct options {
     uint64_t first, seeds, seconds, failures_max;
     unsigned workers;
     bool trace;
+    bool is_told; /* where to begin */
     int64_t deadline_ns;
 };
 
@@ -42,16 +43,26 @@ static int64_t now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+static uint64_t seed_at(const struct options *o, const struct seeds_plan *plan,
+                        uint64_t i)
+{
+    size_t kept = o->is_told ? 0 : plan->kept_count;
+
+    return i < kept ? plan->kept[i] : o->first + i - kept;
+}
+
 static void work(const struct options *o, const struct seeds_plan *plan,
                  struct common *c, void *shared, unsigned index)
 {
     for (uint64_t i = index; i < o->seeds && now_ns() < o->deadline_ns;
          i += o->workers) {
+        uint64_t seed = seed_at(o, plan, i);
+
         if (atomic_load(&c->failures) >= o->failures_max)
             break;
-        atomic_store(&c->now[index], o->first + i);
+        atomic_store(&c->now[index], seed);
         alarm(SEED_S_MAX);
-        if (!plan->run(o->first + i, shared, o->trace))
+        if (!plan->run(seed, shared, o->trace))
             atomic_fetch_add(&c->failures, 1);
         alarm(0);
         atomic_fetch_add(&c->seeds, 1);
@@ -119,6 +130,7 @@ static bool take_options(struct options *o, int argc, char **argv)
             return false;
         if (option == 's')
             o->seeds = o->workers = 1;
+        o->is_told |= option == 'f' || option == 's';
         if (option == 'b')
             o->failures_max = 1; /* that it is found is all we ask */
     }
@@ -136,6 +148,7 @@ int seeds_run(int argc, char **argv, const struct seeds_plan *plan)
                           prove ? plan->seeds_prove : plan->seeds),
         .seconds = from_env("RUNNEL_SIM_SECONDS", prove ? 6 * 3600 : SECONDS),
         .failures_max = 10,
+        .is_told = getenv("RUNNEL_SIM_SEED") != NULL,
         .workers =
             processors > WORKERS_MAX ? WORKERS_MAX : (unsigned)processors,
     };

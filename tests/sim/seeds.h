@@ -5,7 +5,9 @@
  *
  * Bounded by count and by seconds, whichever comes first; RUNNEL_SIM_SEED,
  * RUNNEL_SIM_SEEDS and RUNNEL_SIM_SECONDS say the same, RUNNEL_PROVE asks for
- * the long run.  Each worker is a process; a seed in which one dies has failed.
+ * the long run.  Unless told where to begin it runs first the seeds that were
+ * kept because they failed once.  Each worker is a process; a seed in which one
+ * dies has failed.
  */
 #ifndef SIM_SEEDS_H
 #define SIM_SEEDS_H
@@ -16,6 +18,8 @@
 
 struct seeds_plan {
     uint64_t seeds, seeds_prove;
+    const uint64_t *kept; /* run before the others, and counted with them */
+    size_t kept_count;
     size_t shared_bytes; /* zeroed, seen by all workers */
     /* Reports a failure on stderr, "seed N: ...", and returns false. */
     bool (*run)(uint64_t seed, void *shared, bool trace);
