@@ -6,6 +6,7 @@
  * case replaces.
  */
 #include "client/hosts.h"
+#include "client/skewed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,6 +106,40 @@ static void a_lock_of_a_killed_host_holds_for_half_a_minute(void **state)
         if (i == 0)
             hosts_close(&h);
     }
+}
+
+/* It has listed an empty store, and is stopped for a minute: another makes the
+ * leases, and one of them is split. */
+static void a_host_that_was_held_up_with_the_lock_looks_again(void **state)
+{
+    static struct skewed skew;
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_put(&h, 0, 20);
+    skewed_init(&skew, rn_sim_env(h.world.sim));
+    h.hosts[0].env = &skew.env;
+    hosts_start(&h, 0, &o);
+    for (int ms = 0; ms < 5000 && hosts_leases(&h) == 0; ms++)
+        hosts_run(&h, 1);
+    assert_int_equal(hosts_leases(&h), 1); /* the second is not sent yet */
+    skewed_pause(&skew, true);
+    hosts_start(&h, 1, &o);
+    hosts_until(&h, hosts_all_seen, 40000);
+    assert_true(service_split(h.world.box, 1, 0));
+    hosts_run(&h, 20000);
+    assert_int_equal(hosts_leases(&h), 3);
+    skewed_pause(&skew, false);
+    for (int ms = 0; ms < 10000; ms++) {
+        hosts_run(&h, 1);
+        assert_int_equal(hosts_leases(&h), 3);
+    }
+    assert_int_equal(h.deliveries, 20);
+    assert_false(has(LOCK));
+    for (int i = 0; i < 2; i++)
+        hosts_stop(&h, i);
+    hosts_check(&h);
 }
 
 static void hosts_that_start_at_once_ask_little(void **state)
@@ -445,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_lock_of_a_live_host_is_waited_for),
         CASE(a_lock_of_a_killed_host_holds_for_half_a_minute),
+        CASE(a_host_that_was_held_up_with_the_lock_looks_again),
         CASE(hosts_that_start_at_once_ask_little),
         CASE(a_failure_between_two_leases_leaves_no_marker),
         CASE(a_start_that_gives_up_releases_the_lock),

@@ -13,8 +13,9 @@
  *   MARKER    the store is initialised
  *   UNLOCK    at every exit
  *
- * MAP and LIST are repeated under the lock.  Every step may be repeated after a
- * crash.  The same steps fill a hole that a running processor finds.
+ * MAP and LIST are repeated under the lock, and under a new one if the host was
+ * held up so long that the lock may be another's.  Every step may be repeated
+ * after a crash.  The same steps fill a hole that a running processor finds.
  */
 #include "client/processor/bootstrap.h"
 
@@ -29,6 +30,7 @@
 
 enum {
     LOCK_S = 30,         /* time to live of the lock */
+    LOCK_USE_MS = 20000, /* so long it is surely ours, by any clock */
     LOCK_POLL_MS = 1000, /* while another host has it */
     RETRY_MS = 500,
     SOURCE_RETRY_MS = 3000,
@@ -364,6 +366,7 @@ static void locked(struct rn_bootstrap *b, int64_t now_ns)
         return;
     }
     b->has_lock = true;
+    b->locked_ns = b->call.sent_ns;
     snprintf(b->lock_etag, sizeof(b->lock_etag), "%s", b->call.new_etag);
     b->map_seen = b->host->map_version;
     rn_host_want_map(b->host);
@@ -567,6 +570,23 @@ static void act(struct rn_bootstrap *b, int64_t now_ns)
     }
 }
 
+/* It was listed under a lock that may have expired: what is missing may exist
+ * by now, and have been split. */
+static void check_lock(struct rn_bootstrap *b, int64_t now_ns)
+{
+    if (!b->has_lock || now_ns - b->locked_ns < LOCK_USE_MS * INT64_C(1000000))
+        return;
+    if (b->step != RN_STEP_START && b->step != RN_STEP_CREATE &&
+        b->step != RN_STEP_MARKER)
+        return;
+    if (b->is_reading)
+        rn_reader_release(&b->reader);
+    b->is_reading = false;
+    rn_bootstrap_forget(b);
+    b->map_seen = b->host->map_version;
+    b->step = RN_STEP_UNLOCK;
+}
+
 int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over)
 {
     int64_t now_ns = rn_mono_ns(b->host->env);
@@ -594,6 +614,7 @@ int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over)
                 return next;
             continue;
         }
+        check_lock(b, now_ns);
         before = b->step;
         act(b, now_ns);
         if (b->step == before && !b->has_answer)

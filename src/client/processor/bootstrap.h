@@ -40,6 +40,7 @@ struct rn_bootstrap {
     bool is_complete;
     bool has_lock;
     char lock_etag[RN_LEASE_ETAG_MAX];
+    int64_t locked_ns; /* when it was asked for */
     bool has_discarded;
     struct rn_listing listing;
     uint64_t map_seen;
