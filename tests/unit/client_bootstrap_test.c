@@ -371,6 +371,45 @@ static void an_old_lease_gets_its_range(void **state)
     hosts_check(&h);
 }
 
+/* Between our reading of the ranges and of the leases a range is split; one
+ * half has a lease of ours, the other one of a host of version 2. */
+static bool split_late(void *context, const struct service_request *q,
+                       struct service_answer *a)
+{
+    (void)context;
+    (void)a;
+    if (!has(LOCK) || hosts_leases(&h) > 0 || q->body.len == 0 ||
+        !memmem(q->body.at, q->body.len, "STARTSWITH", 10))
+        return false;
+    assert_true(service_split(h.world.box, 0, 0));
+    assert_non_null(service_upsert(
+        h.leases, "{\"id\":\"" BASE "..1\",\"LeaseToken\":\"1\",\"FeedRange\":"
+                  "{\"Range\":{\"min\":\"\",\"max\":"
+                  "\"1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF\"}},\"Owner\":null,"
+                  "\"ContinuationToken\":null}"));
+    assert_non_null(service_upsert(
+        h.leases, "{\"id\":\"" BASE "..2\",\"PartitionId\":\"2\","
+                  "\"Owner\":null,\"ContinuationToken\":null}"));
+    return false;
+}
+
+static void leases_of_ranges_that_are_new_to_us_leave_no_hole(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    hosts_put(&h, 0, 20);
+    h.world.wire.before = split_late;
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(hosts_leases(&h), 2);
+    assert_int_equal(h.deliveries, 20);
+    assert_non_null(strstr(hosts_lease(&h, "2")->json, "\"FeedRange\""));
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 /* ---- where a lease begins ------------------------------------------------ */
 
 static runnel_verdict always_fail(struct hosts_host *host, const char *lease,
@@ -490,6 +529,7 @@ int main(void)
         CASE(a_lease_keeps_the_partition_key_that_it_has),
         CASE(a_name_may_have_quotes_and_other_letters),
         CASE(an_old_lease_gets_its_range),
+        CASE(leases_of_ranges_that_are_new_to_us_leave_no_hole),
         CASE(the_first_batch_of_a_start_of_now_is_not_lost),
         CASE(what_is_written_after_an_idle_hour_is_not_lost),
         CASE(a_start_time_holds_until_there_is_a_position),

@@ -44,6 +44,7 @@ struct rn_bootstrap {
     bool has_discarded;
     struct rn_listing listing;
     uint64_t map_seen;
+    uint64_t strangers; /* leases whose ranges the map did not have; a hash */
 
     /* New leases. */
     struct rn_lease_child *children;

@@ -3,6 +3,7 @@
  */
 #include "client/processor/bootstrap_plan.h"
 
+#include "base/hash.h"
 #include "client/lease/property.h"
 #include "client/processor/host.h"
 #include "client/processor/state.h"
@@ -208,6 +209,25 @@ void rn_bootstrap_complete(struct rn_bootstrap *b)
     b->step = b->has_lock ? RN_STEP_UNLOCK : RN_STEP_DONE;
 }
 
+/* A lease of version 2 of the .NET library has the id of its range alone.  One
+ * that the map does not know may have come of a split since: what it covers is
+ * told by a newer map, and if that does not know it either, nothing is. */
+static bool has_strangers(struct rn_bootstrap *b)
+{
+    uint64_t strangers = 0;
+
+    for (size_t i = 0; i < b->listing.count; i++) {
+        struct rn_view id = b->listing.leases[i]->lease.id;
+
+        if (!b->listing.covers[i].has_range)
+            strangers ^= rn_hash64(id, 1);
+    }
+    if (strangers == b->strangers)
+        return false;
+    b->strangers = strangers;
+    return strangers != 0;
+}
+
 static void decide(struct rn_bootstrap *b)
 {
     struct rn_listing *l = &b->listing;
@@ -217,6 +237,12 @@ static void decide(struct rn_bootstrap *b)
         rn_host_fail(b->host, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, NULL,
                      "the leases were deleted");
         b->step = RN_STEP_DONE;
+        return;
+    }
+    if (has_strangers(b)) {
+        /* Not the map that is being read now: it may be as old. */
+        b->map_seen = b->host->map_version + (b->host->map_call != NULL);
+        b->step = RN_STEP_MAP;
         return;
     }
     if (!find_missing(b)) {
