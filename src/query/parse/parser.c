@@ -80,10 +80,3 @@ enum rn_code rn_parser_expect_word(struct rn_parser *p, enum rn_word word)
 {
     return rn_parser_skip_word(p, word) ? RN_OK : rn_parser_refuse(p);
 }
-
-enum rn_code rn_parser_too_deep(struct rn_parser *p)
-{
-    rn_faults_add(p->faults, NULL, 0, 0, "The query is nested deeper than %d.",
-                  RN_QUERY_DEPTH_MAX);
-    return RN_BAD_REQUEST;
-}

@@ -34,8 +34,15 @@ enum rn_code rn_parser_expect_word(struct rn_parser *p,
                                    enum rn_word word) RN_CHECK;
 /* Records a syntax error at the current token. */
 enum rn_code rn_parser_refuse(struct rn_parser *p);
-enum rn_code rn_parser_too_deep(struct rn_parser *p);
 /* The end of the token taken last. */
 size_t rn_parser_end(const struct rn_parser *p);
+
+/* Always RN_BAD_REQUEST; inline, so that clang-tidy knows that. */
+static inline enum rn_code rn_parser_too_deep(struct rn_parser *p)
+{
+    rn_faults_add(p->faults, NULL, 0, 0, "The query is nested deeper than %d.",
+                  RN_QUERY_DEPTH_MAX);
+    return RN_BAD_REQUEST;
+}
 
 #endif
