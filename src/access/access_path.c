@@ -3,8 +3,8 @@
 
 #include "access/access_ops.h"
 #include "access/index_scan.h"
+#include "access/key_predicates.h"
 #include "access/natural.h"
-#include "access/pinned_keys.h"
 #include "access/places.h"
 
 static const struct rn_access_ops *const paths[RN_ACCESS_KINDS] = {
@@ -37,7 +37,7 @@ static enum rn_code choose(struct rn_access *a, const struct rn_access_ask *ask,
 
     if (!ask->query)
         return RN_OK;
-    rc = rn_access_pin(a, ask->query, arena);
+    rc = rn_access_choose_keys(a, ask->query, arena);
     if (!rc && a->kind != RN_ACCESS_POINTS && !ask->no_index)
         rc = rn_access_choose_index(a, ask, arena);
     if (!rc && !a->index && a->kind != RN_ACCESS_POINTS)

@@ -70,15 +70,15 @@ struct rn_access_ask {
 
 /* For KEYS and POINTS: sorted, without duplicates. */
 struct rn_access_keys {
-    struct rn_access_key *list; /* pinned_keys.h */
+    struct rn_access_key *list; /* key_predicates.h */
     uint32_t count, next;
 };
 
 /* For ORDER and EXTREMES: a scan along an index. */
 struct rn_access_walk {
-    struct rn_query_spans spans; /* the intervals to scan */
-    uint32_t span;               /* the next of them */
-    struct rn_index_walk rows;   /* if `is_open` */
+    struct rn_where_intervals spans; /* the intervals to scan */
+    uint32_t span;                   /* the next of them */
+    struct rn_index_walk rows;       /* if `is_open` */
     uint64_t budget; /* rows to read before it gives up; 0: no limit */
     bool is_open, is_backward;
     bool is_keyed; /* otherwise WHERE's keys would be scanned */

@@ -21,8 +21,8 @@ enum {
     WANTED = 4,   /* if more than one in so many is wanted, a scan is right */
 };
 
-static bool is_there(const struct rn_missed *m, const struct rn_index_key *keys,
-                     uint32_t count)
+static bool is_there(const struct rn_index_advisor *m,
+                     const struct rn_index_key *keys, uint32_t count)
 {
     const struct rn_indexes *all = &m->access->indexes;
 
@@ -34,17 +34,19 @@ static bool is_there(const struct rn_missed *m, const struct rn_index_key *keys,
 }
 
 /* Rates a path of WHERE: 2 for an equality, 1 for bounds. */
-static enum rn_code rate(const struct rn_missed *m, struct rn_arena *arena,
+static enum rn_code rate(const struct rn_index_advisor *m,
+                         struct rn_arena *arena,
                          const struct rn_json_path *path, int *out)
 {
     struct rn_index_key key = { .path = *path };
-    struct rn_query_spans spans;
+    struct rn_where_intervals spans;
     enum rn_code rc;
 
     *out = 0;
     if (!rn_policy_is_indexed(m->policy, path) || is_there(m, &key, 1))
         return RN_OK;
-    rc = rn_query_span(m->query, path, RN_SORTKEY_TEXT_MAX, arena, &spans);
+    rc = rn_where_intervals_find(m->query, path, RN_SORTKEY_TEXT_MAX, arena,
+                                 &spans);
     if (rc || !spans.is_bounded || !spans.count)
         return rc;
     *out = 2;
@@ -55,7 +57,7 @@ static enum rn_code rate(const struct rn_missed *m, struct rn_arena *arena,
     return RN_OK;
 }
 
-static enum rn_code find_filter(const struct rn_missed *m,
+static enum rn_code find_filter(const struct rn_index_advisor *m,
                                 struct rn_arena *arena,
                                 struct rn_index_key *keys, uint32_t *count)
 {
@@ -75,7 +77,7 @@ static enum rn_code find_filter(const struct rn_missed *m,
     return rc;
 }
 
-static enum rn_code find_order(const struct rn_missed *m,
+static enum rn_code find_order(const struct rn_index_advisor *m,
                                struct rn_arena *arena,
                                struct rn_index_key *keys, uint32_t *count)
 {
@@ -96,7 +98,7 @@ static enum rn_code find_order(const struct rn_missed *m,
     return RN_OK;
 }
 
-static enum rn_code find_extreme(const struct rn_missed *m,
+static enum rn_code find_extreme(const struct rn_index_advisor *m,
                                  struct rn_arena *arena,
                                  struct rn_index_key *keys, uint32_t *count)
 {
@@ -110,9 +112,10 @@ static enum rn_code find_extreme(const struct rn_missed *m,
     return rc;
 }
 
-enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
-                            struct rn_index_key keys[RN_INDEX_KEYS_MAX],
-                            uint32_t *count)
+enum rn_code rn_index_advisor_find(const struct rn_index_advisor *m,
+                                   struct rn_arena *arena,
+                                   struct rn_index_key keys[RN_INDEX_KEYS_MAX],
+                                   uint32_t *count)
 {
     const struct rn_query_stats *s = m->stats;
     bool is_scan =
@@ -134,7 +137,7 @@ enum rn_code rn_missed_find(const struct rn_missed *m, struct rn_arena *arena,
 
 /* If a page read many documents after an index was rejected, later queries read
  * further along the index; if it read few, less far. */
-static void note_patience(const struct rn_missed *m)
+static void note_patience(const struct rn_index_advisor *m)
 {
     const struct rn_access *a = m->access;
     struct rn_engine *e = a->reading->engine;
@@ -148,8 +151,8 @@ static void note_patience(const struct rn_missed *m)
         rn_index_set_patience(e, a->text, level - 1);
 }
 
-void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
-                    struct rn_arena *arena)
+void rn_index_advisor_note(const struct rn_index_advisor *m,
+                           const struct rn_object *o, struct rn_arena *arena)
 {
     const struct rn_snapshot *r = m->access->reading;
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
@@ -159,7 +162,7 @@ void rn_missed_note(const struct rn_missed *m, const struct rn_object *o,
     if (m->access->index)
         rn_index_note_used(r->engine, o->number, m->access->index->number);
     note_patience(m);
-    if (rn_missed_find(m, arena, keys, &count) || !count ||
+    if (rn_index_advisor_find(m, arena, keys, &count) || !count ||
         rn_documents_count((struct rn_snapshot *)(uintptr_t)r, &about))
         return; /* the advice is optional */
     rn_index_note_missed(r->engine, o, keys, count, m->stats->documents, about);

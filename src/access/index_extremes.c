@@ -13,7 +13,7 @@
 #include "query/where/where_intervals.h"
 
 /* Checks that the path orders the index: it is the first, or all paths before
- * it are pinned by WHERE to one value.  Their sort keys are added to `prefix`.
+ * it are limited by WHERE to one value.  Their sort keys are added to `prefix`.
  */
 static enum rn_code find_prefix(const struct rn_access_ask *ask,
                                 const struct rn_index *x,
@@ -22,7 +22,7 @@ static enum rn_code find_prefix(const struct rn_access_ask *ask,
                                 struct rn_access_prefix *prefix, bool *is_good)
 {
     struct rn_sortkey_form form = { .text_max = rn_index_text_max(x->count) };
-    struct rn_query_pins pins;
+    struct rn_where_equalities equal;
     bool is_cut;
 
     prefix->len = 0;
@@ -34,17 +34,18 @@ static enum rn_code find_prefix(const struct rn_access_ask *ask,
                    !x->keys[i].is_descending;
         if (*is_good)
             return RN_OK;
-        rc = rn_query_pin(ask->query, &x->keys[i].path, arena, &pins);
-        if (rc || !pins.is_pinned || pins.count != 1)
+        rc = rn_where_equalities_find(ask->query, &x->keys[i].path, arena,
+                                      &equal);
+        if (rc || !equal.is_limited || equal.count != 1)
             return rc;
         form.is_descending = x->keys[i].is_descending;
-        prefix->len += rn_sortkey_encode(&pins.values[0], &form,
+        prefix->len += rn_sortkey_encode(&equal.values[0], &form,
                                          prefix->bytes + prefix->len, &is_cut);
     }
     return RN_OK;
 }
 
-/* An index with the answer at its ends; the one with most paths pinned to one
+/* An index with the answer at its ends; the one with most paths limited to one
  * value. */
 enum rn_code rn_access_find_extreme(struct rn_access *a,
                                     const struct rn_access_ask *ask,
@@ -75,9 +76,9 @@ static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
 {
     const struct rn_json_path *paths;
     uint32_t filters;
-    enum rn_code rc = rn_query_span(ask->query, &a->extremes.what.path,
-                                    rn_index_text_max(a->index->count), arena,
-                                    &a->walk.spans);
+    enum rn_code rc = rn_where_intervals_find(
+        ask->query, &a->extremes.what.path, rn_index_text_max(a->index->count),
+        arena, &a->walk.spans);
 
     if (!rc)
         rc = rn_query_filter_paths(ask->query, arena, &paths, &filters);
@@ -106,7 +107,8 @@ static enum rn_code open_end(struct rn_access *a)
     struct rn_view least = rn_view_of(
         a->walk.is_backward && !a->extremes.what.has_max ? &tags[1] : &tags[0],
         1);
-    struct rn_span s = { .from = least, .before = rn_view_of(&tags[2], 1) };
+    struct rn_sortkey_interval s = { .from = least,
+                                     .before = rn_view_of(&tags[2], 1) };
     uint32_t count = a->walk.spans.is_bounded ? a->walk.spans.count : 1;
     struct rn_index_span span = { .is_backward = a->walk.is_backward };
     struct rn_key from, before;

@@ -5,7 +5,7 @@
 
 #include "access/access_path.h"
 
-/* An index with the answer at its ends; the one with most paths pinned to one
+/* An index with the answer at its ends; the one with most paths limited to one
  * value. */
 enum rn_code rn_access_find_extreme(struct rn_access *a,
                                     const struct rn_access_ask *ask,

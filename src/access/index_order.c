@@ -106,9 +106,9 @@ static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,
 {
     const struct rn_json_path *paths;
     uint32_t filters;
-    enum rn_code rc = rn_query_span(ask->query, &a->index->keys[0].path,
-                                    rn_index_text_max(a->index->count), arena,
-                                    &a->walk.spans);
+    enum rn_code rc = rn_where_intervals_find(
+        ask->query, &a->index->keys[0].path, rn_index_text_max(a->index->count),
+        arena, &a->walk.spans);
 
     if (!rc)
         rc = rn_query_filter_paths(ask->query, arena, &paths, &filters);
@@ -127,7 +127,7 @@ static enum rn_code open_span(struct rn_access *a)
     if (a->walk.span == count)
         return RN_NOT_FOUND;
     if (a->walk.spans.is_bounded) {
-        const struct rn_span *s =
+        const struct rn_sortkey_interval *s =
             &a->walk.spans.list[a->walk.is_backward ? count - 1 - a->walk.span
                                                     : a->walk.span];
         span.from = s->from;

@@ -45,7 +45,8 @@ static enum rn_code add_place(struct gathered *g, const struct rn_index_walk *w)
 }
 
 /* RN_TOO_LARGE if there are too many rows for the index to pay off. */
-static enum rn_code gather_span(struct rn_access *a, const struct rn_span *span,
+static enum rn_code gather_span(struct rn_access *a,
+                                const struct rn_sortkey_interval *span,
                                 struct gathered *g)
 {
     struct rn_index_span bounds = { .from = span->from,
@@ -110,13 +111,14 @@ static enum rn_code try_filter(struct rn_access *a,
                                const struct rn_index *x, struct rn_arena *arena,
                                struct gathered *best)
 {
-    struct rn_query_spans spans;
+    struct rn_where_intervals spans;
     struct gathered g = { .index = x,
                           .places = RN_ACCESS_PLACES_INIT,
                           .rows_max =
                               best->index ? best->rows : best->rows_max };
-    enum rn_code rc = rn_query_span(ask->query, &x->keys[0].path,
-                                    rn_index_text_max(x->count), arena, &spans);
+    enum rn_code rc =
+        rn_where_intervals_find(ask->query, &x->keys[0].path,
+                                rn_index_text_max(x->count), arena, &spans);
 
     if (rc || !spans.is_bounded)
         return rc;

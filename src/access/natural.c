@@ -12,7 +12,7 @@
 #include "access/natural.h"
 
 #include "access/access_ops.h"
-#include "access/pinned_keys.h"
+#include "access/key_predicates.h"
 #include "access/places.h"
 #include "base/bytes.h"
 #include "engine/document/rid_scan.h"

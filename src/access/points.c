@@ -1,6 +1,6 @@
 /* points.c -- access path: documents by partition key and id. */
 #include "access/access_ops.h"
-#include "access/pinned_keys.h"
+#include "access/key_predicates.h"
 #include "engine/document/snapshot.h"
 
 static enum rn_code open(struct rn_access *a, const struct rn_access_ask *ask,

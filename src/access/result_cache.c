@@ -9,33 +9,34 @@
  * `after` */
 enum { HEAD = 8 + 8 + 4 + 4 + 4 };
 
-struct rn_answers {
+struct rn_result_cache {
     pthread_mutex_t lock;
-    struct rn_answer *first; /* the most recently used */
+    struct rn_cached_result *first; /* the most recently used */
 };
 
-struct rn_answer *rn_answer_new(uint64_t id, uint64_t check)
+struct rn_cached_result *rn_cached_result_new(uint64_t id, uint64_t check)
 {
-    struct rn_answer *a = rn_new(sizeof(*a));
+    struct rn_cached_result *a = rn_new(sizeof(*a));
 
     if (!a)
         return NULL;
     a->id = id;
     a->check = check;
     /* A row is added completely, so the last one may exceed the limit. */
-    a->rows = RN_BUF_INIT((size_t)2 * RN_ANSWER_BYTES_MAX + (64 << 20));
+    a->rows = RN_BUF_INIT((size_t)2 * RN_CACHED_RESULT_BYTES_MAX + (64 << 20));
     return a;
 }
 
-void rn_answer_free(struct rn_answer *a)
+void rn_cached_result_free(struct rn_cached_result *a)
 {
     if (a)
         rn_buf_release(&a->rows);
     rn_free(a);
 }
 
-enum rn_code rn_answer_add(struct rn_answer *a, struct rn_view json,
-                           const struct rn_query_place *place)
+enum rn_code rn_cached_result_add(struct rn_cached_result *a,
+                                  struct rn_view json,
+                                  const struct rn_query_place *place)
 {
     char head[HEAD];
     enum rn_code rc =
@@ -54,18 +55,18 @@ enum rn_code rn_answer_add(struct rn_answer *a, struct rn_view json,
     return rc ? rc : rn_buf_add(&a->rows, place->after);
 }
 
-bool rn_answer_is_empty(const struct rn_answer *a)
+bool rn_cached_result_is_empty(const struct rn_cached_result *a)
 {
     return a->at == a->rows.len;
 }
 
-bool rn_answer_next(struct rn_answer *a, struct rn_view *json,
-                    struct rn_query_place *place)
+bool rn_cached_result_next(struct rn_cached_result *a, struct rn_view *json,
+                           struct rn_query_place *place)
 {
     const char *head = a->rows.at + a->at;
     size_t after;
 
-    if (rn_answer_is_empty(a))
+    if (rn_cached_result_is_empty(a))
         return false;
     *json = rn_view_of(head + HEAD, rn_get_u32_be(head + 20));
     after = rn_get_u32_be(head + 24);
@@ -82,25 +83,25 @@ bool rn_answer_next(struct rn_answer *a, struct rn_view *json,
 
 /* ---- the cache ----------------------------------------------------------- */
 
-static void free_list(struct rn_answer *list)
+static void free_list(struct rn_cached_result *list)
 {
     while (list) {
-        struct rn_answer *a = list;
+        struct rn_cached_result *a = list;
         list = a->next;
-        rn_answer_free(a);
+        rn_cached_result_free(a);
     }
 }
 
-struct rn_answers *rn_answers_new(void)
+struct rn_result_cache *rn_result_cache_new(void)
 {
-    struct rn_answers *all = rn_new(sizeof(*all));
+    struct rn_result_cache *all = rn_new(sizeof(*all));
 
     if (all)
         pthread_mutex_init(&all->lock, NULL);
     return all;
 }
 
-void rn_answers_free(struct rn_answers *all)
+void rn_result_cache_free(struct rn_result_cache *all)
 {
     if (!all)
         return;
@@ -111,16 +112,17 @@ void rn_answers_free(struct rn_answers *all)
 
 /* Evicts all results from the first one on that is too old or does not fit:
  * those after it are older still.  Returns the evicted ones. */
-static struct rn_answer *cut(struct rn_answers *all, int64_t now_ms)
+static struct rn_cached_result *cut(struct rn_result_cache *all, int64_t now_ms)
 {
-    struct rn_answer **at = &all->first, *old;
+    struct rn_cached_result **at = &all->first, *old;
     size_t bytes = 0;
     uint32_t count = 0;
 
     for (; *at; at = &(*at)->next) {
         bytes += (*at)->rows.room;
-        if (bytes > RN_ANSWERS_BYTES_MAX || ++count > RN_ANSWERS_MAX ||
-            now_ms - (*at)->used_ms > RN_ANSWERS_MS)
+        if (bytes > RN_RESULT_CACHE_BYTES_MAX ||
+            ++count > RN_RESULT_CACHE_COUNT_MAX ||
+            now_ms - (*at)->used_ms > RN_RESULT_CACHE_MS)
             break;
     }
     old = *at;
@@ -128,9 +130,10 @@ static struct rn_answer *cut(struct rn_answers *all, int64_t now_ms)
     return old;
 }
 
-void rn_answers_put(struct rn_answers *all, struct rn_answer *a, int64_t now_ms)
+void rn_result_cache_put(struct rn_result_cache *all,
+                         struct rn_cached_result *a, int64_t now_ms)
 {
-    struct rn_answer *old;
+    struct rn_cached_result *old;
 
     a->used_ms = now_ms;
     pthread_mutex_lock(&all->lock);
@@ -141,10 +144,11 @@ void rn_answers_put(struct rn_answers *all, struct rn_answer *a, int64_t now_ms)
     free_list(old);
 }
 
-struct rn_answer *rn_answers_take(struct rn_answers *all, uint64_t id,
-                                  uint64_t check, uint64_t sent, int64_t now_ms)
+struct rn_cached_result *rn_result_cache_take(struct rn_result_cache *all,
+                                              uint64_t id, uint64_t check,
+                                              uint64_t sent, int64_t now_ms)
 {
-    struct rn_answer **at, *found = NULL, *old;
+    struct rn_cached_result **at, *found = NULL, *old;
 
     pthread_mutex_lock(&all->lock);
     for (at = &all->first; *at; at = &(*at)->next) {
@@ -160,12 +164,12 @@ struct rn_answer *rn_answers_take(struct rn_answers *all, uint64_t id,
     return found;
 }
 
-size_t rn_answers_bytes(struct rn_answers *all)
+size_t rn_result_cache_bytes(struct rn_result_cache *all)
 {
     size_t bytes = 0;
 
     pthread_mutex_lock(&all->lock);
-    for (const struct rn_answer *a = all->first; a; a = a->next)
+    for (const struct rn_cached_result *a = all->first; a; a = a->next)
         bytes += a->rows.room;
     pthread_mutex_unlock(&all->lock);
     return bytes;

@@ -123,11 +123,11 @@ bool rn_query_is_orderless(const struct rn_query *q)
 enum rn_code rn_query_only_counts(const struct rn_query *q, struct rn_arena *a,
                                   bool *out)
 {
-    struct rn_wanted wanted = { .is_all = true };
+    struct rn_needed_paths wanted = { .is_all = true };
     enum rn_code rc = RN_OK;
 
     if (rn_query_is_orderless(q) && !q->select->order_count)
-        rc = rn_wanted_find(&wanted, q->select, a);
+        rc = rn_needed_paths_find(&wanted, q->select, a);
     *out = !rc && !wanted.is_all && !wanted.members.count;
     return rc;
 }
@@ -251,7 +251,7 @@ static enum rn_code run(struct rn_run *r)
     if (r->gatherer && r->limits.from.rows && !r->limits.from.after.len)
         return rn_fail(r->err, RN_BAD_REQUEST, "Invalid Continuation Token");
     r->skip_rows = r->limits.from.document_rows;
-    rc = rn_wanted_find(&r->wanted, r->query->select, &r->keep);
+    rc = rn_needed_paths_find(&r->wanted, r->query->select, &r->keep);
     if (rc)
         return rc;
     rc = rn_select_run(r, r->query->select, RN_HOLD_TEXT, send_row, r);

@@ -63,7 +63,7 @@ struct rn_rest {
     struct rn_buf authority; /* tls/ca.pem; guarded by `lock` too */
     struct rn_injected_faults orders;
 
-    struct rn_answers *answers; /* result_cache.h */
+    struct rn_result_cache *result_cache; /* result_cache.h */
 };
 
 enum {

@@ -69,8 +69,8 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
     if (!rc)
         rc = open_keys(opts, &r->keys, err);
     rn_rest_reload_authority(r);
-    r->answers = rn_answers_new();
-    if (!rc && !r->answers)
+    r->result_cache = rn_result_cache_new();
+    if (!rc && !r->result_cache)
         rc = rn_fail(err, RN_NOMEM, "out of memory");
     if (rc) {
         rn_rest_close(r);
@@ -137,7 +137,7 @@ void rn_rest_close(struct rn_rest *r)
     rn_secret_free(r->keys, sizeof(*r->keys));
     rn_buf_release(&r->authority);
     rn_tally_free(r->tally);
-    rn_answers_free(r->answers);
+    rn_result_cache_free(r->result_cache);
     pthread_mutex_destroy(&r->lock);
     rn_free(r);
 }

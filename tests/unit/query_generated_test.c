@@ -1,14 +1,14 @@
 /* query_generated_test.c -- expressions made at random, against a
  * reference.
  *
- * Goal: the evaluator, the printer, the planner's pins and the pages agree with
- * rules simple enough to be seen to be right.  Method: draw a small tree, a few
- * documents, and then hold that
+ * Goal: the evaluator, the printer, the planner's equalities and the pages
+ * agree with rules simple enough to be seen to be right.  Method: draw a small
+ * tree, a few documents, and then hold that
  *
  *   - SELECT VALUE gives what a slow and plain reference makes of the tree;
  *   - WHERE p, WHERE NOT p and WHERE NOT IS_BOOL(p) share out all documents;
  *   - the text prints, and reads back to the same print and the same rows;
- *   - no document that WHERE lets through has a value that its pins exclude;
+ *   - no document that WHERE lets through has a value that they exclude;
  *   - pages of any size give the rows of one page.
  *
  * Each tree has its seed, which a failure prints, and is asked in eight
@@ -226,8 +226,8 @@ static void prints_mean_the_same(const struct world *w, struct rn_view expr)
     rn_buf_release(&twice);
 }
 
-static bool is_pinned_to(const struct rn_query_pins *pins,
-                         const struct value *v, struct rn_arena *a)
+static bool is_equal_to_one(const struct rn_where_equalities *equal,
+                            const struct value *v, struct rn_arena *a)
 {
     struct rn_buf text = RN_BUF_INIT(1 << 10);
     struct rn_value mine = rn_value_undefined();
@@ -240,23 +240,24 @@ static bool is_pinned_to(const struct rn_query_pins *pins,
         assert_int_equal(rn_json_parse(&json, rn_buf_view(&text), NULL), RN_OK);
         assert_int_equal(rn_value_of_json(&json, 0, a, &mine), RN_OK);
     }
-    for (uint32_t i = 0; i < pins->count && !found; i++)
-        assert_int_equal(rn_value_equals(&pins->values[i], &mine, a, &found),
+    for (uint32_t i = 0; i < equal->count && !found; i++)
+        assert_int_equal(rn_value_equals(&equal->values[i], &mine, a, &found),
                          RN_OK);
     rn_json_release(&json);
     rn_buf_release(&text);
     return found;
 }
 
-static void pins_exclude_no_match(const struct world *w, const struct node *n,
-                                  struct rn_view expr)
+static void equalities_exclude_no_match(const struct world *w,
+                                        const struct node *n,
+                                        struct rn_view expr)
 {
     struct rn_arena a = RN_ARENA_INIT(8 << 20);
     struct rn_buf text = RN_BUF_INIT(1 << 16);
     const struct rn_view name = RN_LIT("f0");
     const struct rn_json_path path = { &name, 1 };
     struct rn_query_input in;
-    struct rn_query_pins pins;
+    struct rn_where_equalities equal;
     struct rn_faults faults;
     struct rn_query *q;
 
@@ -265,13 +266,13 @@ static void pins_exclude_no_match(const struct world *w, const struct node *n,
         RN_OK);
     in = (struct rn_query_input){ .text = rn_buf_view(&text) };
     assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
-    assert_int_equal(rn_query_pin(q, &path, &a, &pins), RN_OK);
-    for (int d = 0; d < DOCUMENTS && pins.is_pinned; d++) {
+    assert_int_equal(rn_where_equalities_find(q, &path, &a, &equal), RN_OK);
+    for (int d = 0; d < DOCUMENTS && equal.is_limited; d++) {
         struct value v = evaluate(n, w->fields[d]);
         if (v.kind == BOOL && v.number &&
-            !is_pinned_to(&pins, &w->fields[d][0], &a))
-            fail_msg("%.*s pins f0 to %u values, without document %d",
-                     RN_FMT(expr), pins.count, d);
+            !is_equal_to_one(&equal, &w->fields[d][0], &a))
+            fail_msg("%.*s limits f0 to %u values, without document %d",
+                     RN_FMT(expr), equal.count, d);
     }
     rn_buf_release(&text);
     rn_arena_release(&a);
@@ -338,7 +339,7 @@ static void try_one(uint64_t seed)
     rows_are_the_reference_s(&w, n, rn_buf_view(&expr));
     predicates_share_out_all(&w, rn_buf_view(&expr));
     prints_mean_the_same(&w, rn_buf_view(&expr));
-    pins_exclude_no_match(&w, n, rn_buf_view(&expr));
+    equalities_exclude_no_match(&w, n, rn_buf_view(&expr));
     pages_give_the_rows(&w, rn_buf_view(&expr), &c);
     release_world(&w);
     rn_buf_release(&expr);

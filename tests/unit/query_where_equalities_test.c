@@ -1,5 +1,5 @@
 /* query_where_equalities_test.c -- what an engine learns of a query before it
- * runs: to which values WHERE pins a path, and which paths ORDER BY goes by.
+ * runs: which values WHERE leaves to a path, and which paths ORDER BY goes by.
  *
  * Tables of texts.  That no document is lost by it is in
  * query_generated_test.c.
@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 
-static void where_pins_a_path(void **state)
+static void where_limits_a_path(void **state)
 {
     static const struct {
         const char *where;
-        int count; /* -1: not pinned */
+        int count; /* -1: any value */
     } cases[] = {
         { "c.a.b = 1", 1 },
         { "1 = c[\"a\"].b", 1 },
@@ -44,7 +44,7 @@ static void where_pins_a_path(void **state)
         struct rn_arena a = RN_ARENA_INIT(1 << 20);
         struct rn_query_input in = { .text = { 0 } };
         struct rn_json_path path;
-        struct rn_query_pins pins;
+        struct rn_where_equalities equal;
         struct rn_faults faults;
         struct rn_query *q;
         char text[200];
@@ -56,10 +56,10 @@ static void where_pins_a_path(void **state)
         assert_int_equal(rn_json_path_parse(RN_LIT("/a/b"), &a, &path, NULL),
                          RN_OK);
         assert_int_equal(rn_query_parse(&in, &a, &q, &faults, NULL), RN_OK);
-        assert_int_equal(rn_query_pin(q, &path, &a, &pins), RN_OK);
-        assert_int_equal(pins.is_pinned, cases[i].count >= 0);
-        if (pins.is_pinned)
-            assert_int_equal(pins.count, cases[i].count);
+        assert_int_equal(rn_where_equalities_find(q, &path, &a, &equal), RN_OK);
+        assert_int_equal(equal.is_limited, cases[i].count >= 0);
+        if (equal.is_limited)
+            assert_int_equal(equal.count, cases[i].count);
         rn_arena_release(&a);
     }
 }
@@ -93,7 +93,7 @@ static void order_keys_are_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(where_pins_a_path),
+        cmocka_unit_test(where_limits_a_path),
         cmocka_unit_test(order_keys_are_paths),
     };
 

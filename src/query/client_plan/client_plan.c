@@ -184,16 +184,17 @@ static enum rn_code add_range(const struct rn_plan_keys *k, struct ranges *r,
     return rc;
 }
 
-/* Adds every combination of the values to which the paths are pinned. */
+/* Adds every combination of the values that WHERE leaves to the paths. */
 static enum rn_code add_ranges(const struct rn_plan_keys *k, struct ranges *r,
-                               const struct rn_query_pins *pins, uint32_t count)
+                               const struct rn_where_equalities *equal,
+                               uint32_t count)
 {
     struct rn_value values[8];
     uint64_t total = 1;
     enum rn_code rc = RN_OK;
 
     for (uint32_t i = 0; i < count && total <= RANGES_MAX; i++)
-        total *= pins[i].count;
+        total *= equal[i].count;
     if (count == 0 || total > RANGES_MAX) {
         r->list[r->count++] = (struct range){ RN_LIT(""), RN_LIT("FF"), false };
         return RN_OK;
@@ -202,8 +203,8 @@ static enum rn_code add_ranges(const struct rn_plan_keys *k, struct ranges *r,
     for (uint64_t n = 0; n < total && !rc; n++) {
         uint64_t left = n;
         for (uint32_t i = 0; i < count; i++) {
-            values[i] = pins[i].values[left % pins[i].count];
-            left /= pins[i].count;
+            values[i] = equal[i].values[left % equal[i].count];
+            left /= equal[i].count;
         }
         rc = add_range(k, r, values, count);
     }
@@ -213,15 +214,15 @@ static enum rn_code add_ranges(const struct rn_plan_keys *k, struct ranges *r,
 static enum rn_code find_ranges(const struct rn_query *q,
                                 const struct rn_plan_keys *k, struct ranges *r)
 {
-    struct rn_query_pins pins[8] = { 0 };
+    struct rn_where_equalities equal[8] = { 0 };
     uint32_t count = 0;
     bool is_empty = !rn_query_reads_documents(q);
     enum rn_code rc = RN_OK;
 
     for (uint32_t i = 0; i < k->count && i < 8 && !rc; i++) {
-        rc = rn_query_pin(q, &k->paths[i], &r->arena, &pins[i]);
-        is_empty = is_empty || (pins[i].is_pinned && pins[i].count == 0);
-        if (pins[i].is_pinned && count == i)
+        rc = rn_where_equalities_find(q, &k->paths[i], &r->arena, &equal[i]);
+        is_empty = is_empty || (equal[i].is_limited && equal[i].count == 0);
+        if (equal[i].is_limited && count == i)
             count++;
     }
     if (rc)
@@ -232,7 +233,7 @@ static enum rn_code find_ranges(const struct rn_query *q,
         r->list[r->count++] = (struct range){ RN_LIT(""), RN_LIT(""), true };
         return RN_OK;
     }
-    rc = add_ranges(k, r, pins, count);
+    rc = add_ranges(k, r, equal, count);
     qsort(r->list, r->count, sizeof(r->list[0]), by_min);
     return rc;
 }

@@ -24,7 +24,7 @@ struct rn_run {
     struct rn_arena keep;
     struct rn_arena scratch;
     struct rn_json json; /* of the document */
-    struct rn_wanted wanted;
+    struct rn_needed_paths wanted;
     bool is_filtered; /* the document has passed WHERE */
     struct rn_query_limits limits;
     struct rn_query_stats *stats;

@@ -96,15 +96,16 @@ static void look_filter(struct search *s, const struct rn_select *in)
     look(s, in->where);
 }
 
-enum rn_code rn_wanted_find(struct rn_wanted *w, const struct rn_select *in,
-                            struct rn_arena *a)
+enum rn_code rn_needed_paths_find(struct rn_needed_paths *w,
+                                  const struct rn_select *in,
+                                  struct rn_arena *a)
 {
     struct search all = { .arena = a }, filter = { .arena = a };
 
     look_select(&all, in);
     if (all.is_all)
         look_filter(&filter, in);
-    *w = (struct rn_wanted){
+    *w = (struct rn_needed_paths){
         .members = { all.names, all.count },
         .is_all = all.is_all,
         .filter = { filter.names, filter.count },

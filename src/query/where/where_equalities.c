@@ -19,20 +19,20 @@
 
 enum { STEPS_MAX = 10000000 };
 
-struct pinner {
+struct finder {
     struct rn_run run; /* evaluates constants */
     const struct rn_json_path *path;
     const struct rn_from *from;
     struct rn_arena *arena;
 };
 
-static const struct rn_query_pins anything = { 0 };
-static const struct rn_query_pins nothing = { .is_pinned = true };
+static const struct rn_where_equalities anything = { 0 };
+static const struct rn_where_equalities nothing = { .is_limited = true };
 
 /* ---- sets ---------------------------------------------------------------- */
 
-static enum rn_code pin_to(struct pinner *p, const struct rn_value *values,
-                           uint32_t count, struct rn_query_pins *out)
+static enum rn_code limit_to(struct finder *p, const struct rn_value *values,
+                             uint32_t count, struct rn_where_equalities *out)
 {
     struct rn_value *copy;
 
@@ -41,13 +41,13 @@ static enum rn_code pin_to(struct pinner *p, const struct rn_value *values,
         return RN_TOO_LARGE;
     if (count)
         memcpy(copy, values, count * sizeof(*copy));
-    *out = (struct rn_query_pins){ copy, count, true };
+    *out = (struct rn_where_equalities){ copy, count, true };
     return RN_OK;
 }
 
 /* The values of `of` that are in `in`, or that are not. */
-static enum rn_code sift(struct pinner *p, const struct rn_query_pins *of,
-                         const struct rn_query_pins *in, bool is_in,
+static enum rn_code sift(struct finder *p, const struct rn_where_equalities *of,
+                         const struct rn_where_equalities *in, bool is_in,
                          struct rn_value *to, uint32_t *n)
 {
     struct rn_hash_set set = { .arena = p->arena };
@@ -70,16 +70,17 @@ static enum rn_code sift(struct pinner *p, const struct rn_query_pins *of,
     return rc;
 }
 
-static enum rn_code intersect(struct pinner *p, struct rn_query_pins *into,
-                              const struct rn_query_pins *with)
+static enum rn_code intersect(struct finder *p,
+                              struct rn_where_equalities *into,
+                              const struct rn_where_equalities *with)
 {
     struct rn_value *to;
     uint32_t n = 0;
     enum rn_code rc;
 
-    if (!with->is_pinned)
+    if (!with->is_limited)
         return RN_OK;
-    if (!into->is_pinned) {
+    if (!into->is_limited) {
         *into = *with;
         return RN_OK;
     }
@@ -87,18 +88,19 @@ static enum rn_code intersect(struct pinner *p, struct rn_query_pins *into,
     if (!to)
         return RN_TOO_LARGE;
     rc = sift(p, into, with, true, to, &n);
-    *into = (struct rn_query_pins){ to, n, true };
+    *into = (struct rn_where_equalities){ to, n, true };
     return rc;
 }
 
 /* Clients send thousands of values, united one by one, so the capacity
  * doubles. */
-static enum rn_code unite(struct pinner *p, struct rn_query_pins *into,
-                          const struct rn_query_pins *with, uint32_t *room)
+static enum rn_code unite(struct finder *p, struct rn_where_equalities *into,
+                          const struct rn_where_equalities *with,
+                          uint32_t *room)
 {
     struct rn_value *to = (struct rn_value *)(uintptr_t)into->values;
 
-    if (!into->is_pinned || !with->is_pinned) {
+    if (!into->is_limited || !with->is_limited) {
         *into = anything;
         return RN_OK;
     }
@@ -114,19 +116,19 @@ static enum rn_code unite(struct pinner *p, struct rn_query_pins *into,
 
 /* ---- expressions --------------------------------------------------------- */
 
-static bool is_path(const struct pinner *p, const struct rn_expr *e)
+static bool is_path(const struct finder *p, const struct rn_expr *e)
 {
     return rn_expr_is_path(p->from, e, p->path);
 }
 
-static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
-                         struct rn_query_pins *out);
+static enum rn_code look(struct finder *p, const struct rn_expr *e, bool want,
+                         struct rn_where_equalities *out);
 
-static enum rn_code look_logic(struct pinner *p, const struct rn_expr *e,
-                               bool want, struct rn_query_pins *out)
+static enum rn_code look_logic(struct finder *p, const struct rn_expr *e,
+                               bool want, struct rn_where_equalities *out)
 {
     bool is_all = (e->op == RN_OP_AND) == want;
-    struct rn_query_pins kid;
+    struct rn_where_equalities kid;
     uint32_t room = 0;
     enum rn_code rc = RN_OK;
 
@@ -140,9 +142,9 @@ static enum rn_code look_logic(struct pinner *p, const struct rn_expr *e,
 }
 
 /* `side` = a constant. */
-static enum rn_code look_equal(struct pinner *p, const struct rn_expr *side,
+static enum rn_code look_equal(struct finder *p, const struct rn_expr *side,
                                const struct rn_expr *constant,
-                               struct rn_query_pins *out)
+                               struct rn_where_equalities *out)
 {
     bool is_abs = side->kind == RN_EXPR_CALL && side->function &&
                   strcmp(side->function->name, "ABS") == 0 &&
@@ -160,17 +162,17 @@ static enum rn_code look_equal(struct pinner *p, const struct rn_expr *side,
         return RN_OK;
     }
     if (!is_abs)
-        return pin_to(p, v, 1, out);
+        return limit_to(p, v, 1, out);
     if (v[0].kind != RN_VALUE_NUMBER || rn_value_real(&v[0]) < 0) {
         *out = nothing;
         return RN_OK;
     }
     v[1] = rn_value_double(-rn_value_real(&v[0]));
-    return pin_to(p, v, rn_value_real(&v[0]) == 0 ? 1 : 2, out);
+    return limit_to(p, v, rn_value_real(&v[0]) == 0 ? 1 : 2, out);
 }
 
-static enum rn_code look_in(struct pinner *p, const struct rn_expr *e,
-                            struct rn_query_pins *out)
+static enum rn_code look_in(struct finder *p, const struct rn_expr *e,
+                            struct rn_where_equalities *out)
 {
     struct rn_value *v;
     uint32_t n = 0;
@@ -189,12 +191,12 @@ static enum rn_code look_in(struct pinner *p, const struct rn_expr *e,
             return rc;
         n += v[n].kind != RN_VALUE_UNDEFINED;
     }
-    *out = (struct rn_query_pins){ v, n, true };
+    *out = (struct rn_where_equalities){ v, n, true };
     return RN_OK;
 }
 
-static enum rn_code look_like(struct pinner *p, const struct rn_expr *e,
-                              struct rn_query_pins *out)
+static enum rn_code look_like(struct finder *p, const struct rn_expr *e,
+                              struct rn_where_equalities *out)
 {
     struct rn_value pattern;
     struct rn_view text;
@@ -207,11 +209,11 @@ static enum rn_code look_like(struct pinner *p, const struct rn_expr *e,
         !rn_like_is_plain(pattern.text, e->name, p->arena, &text))
         return rc;
     pattern.text = text;
-    return pin_to(p, &pattern, 1, out);
+    return limit_to(p, &pattern, 1, out);
 }
 
-static enum rn_code look_elements(struct pinner *p, const struct rn_expr *e,
-                                  struct rn_query_pins *out)
+static enum rn_code look_elements(struct finder *p, const struct rn_expr *e,
+                                  struct rn_where_equalities *out)
 {
     struct rn_value array, *v;
     struct rn_value_walk w;
@@ -233,12 +235,12 @@ static enum rn_code look_elements(struct pinner *p, const struct rn_expr *e,
     w = rn_value_walk_begin(&array, p->arena);
     while (rn_value_walk_next(&w))
         v[n++] = w.value;
-    *out = (struct rn_query_pins){ v, n, true };
+    *out = (struct rn_where_equalities){ v, n, true };
     return w.rc;
 }
 
-static enum rn_code look_call(struct pinner *p, const struct rn_expr *e,
-                              struct rn_query_pins *out)
+static enum rn_code look_call(struct finder *p, const struct rn_expr *e,
+                              struct rn_where_equalities *out)
 {
     const char *name = e->function->name;
     struct rn_value both[2] = { rn_value_bool(false), rn_value_bool(true) };
@@ -249,14 +251,14 @@ static enum rn_code look_call(struct pinner *p, const struct rn_expr *e,
     if (e->count != 1 || !is_path(p, e->kids[0]))
         return RN_OK;
     if (strcmp(name, "IS_NULL") == 0)
-        return pin_to(p, &null, 1, out);
+        return limit_to(p, &null, 1, out);
     if (strncmp(name, "IS_BOOL", 7) == 0)
-        return pin_to(p, both, 2, out);
+        return limit_to(p, both, 2, out);
     return RN_OK;
 }
 
-static enum rn_code look_constant(struct pinner *p, const struct rn_expr *e,
-                                  bool want, struct rn_query_pins *out)
+static enum rn_code look_constant(struct finder *p, const struct rn_expr *e,
+                                  bool want, struct rn_where_equalities *out)
 {
     struct rn_value v;
     enum rn_code rc = rn_eval(&p->run, e, &v);
@@ -266,8 +268,8 @@ static enum rn_code look_constant(struct pinner *p, const struct rn_expr *e,
     return rc;
 }
 
-static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
-                         struct rn_query_pins *out)
+static enum rn_code look(struct finder *p, const struct rn_expr *e, bool want,
+                         struct rn_where_equalities *out)
 {
     struct rn_value truth = rn_value_bool(want);
     bool is_same = want != e->is_negated;
@@ -277,7 +279,7 @@ static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
     if (rn_expr_is_constant(e))
         return look_constant(p, e, want, out);
     if (is_path(p, e))
-        return pin_to(p, &truth, 1, out);
+        return limit_to(p, &truth, 1, out);
     if (e->kind == RN_EXPR_LOGIC)
         return look_logic(p, e, want, out);
     if (e->kind == RN_EXPR_UNARY && e->op == RN_OP_NOT)
@@ -285,7 +287,7 @@ static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
     if (e->kind == RN_EXPR_BINARY &&
         e->op == (want ? RN_OP_EQUAL : RN_OP_NOT_EQUAL)) {
         rc = look_equal(p, e->kids[0], e->kids[1], out);
-        if (!rc && !out->is_pinned)
+        if (!rc && !out->is_limited)
             rc = look_equal(p, e->kids[1], e->kids[0], out);
     } else if (e->kind == RN_EXPR_IN && is_same) {
         rc = look_in(p, e, out);
@@ -297,13 +299,14 @@ static enum rn_code look(struct pinner *p, const struct rn_expr *e, bool want,
     return rc;
 }
 
-enum rn_code rn_query_pin(const struct rn_query *q,
-                          const struct rn_json_path *path, struct rn_arena *a,
-                          struct rn_query_pins *out)
+enum rn_code rn_where_equalities_find(const struct rn_query *q,
+                                      const struct rn_json_path *path,
+                                      struct rn_arena *a,
+                                      struct rn_where_equalities *out)
 {
     const struct rn_select *s = q->select;
     struct rn_query_stats stats = { 0 };
-    struct pinner p = {
+    struct finder p = {
         .run = { .query = q,
                  .arena = a,
                  .stats = &stats,

@@ -6,16 +6,17 @@
 #include "query/query.h"
 
 /* The values that WHERE allows for a path, from equality predicates. */
-struct rn_query_pins {
+struct rn_where_equalities {
     const struct rn_value *values;
-    uint32_t count; /* 0: no document can match */
-    bool is_pinned; /* false: any value is possible */
+    uint32_t count;  /* 0: no document can match */
+    bool is_limited; /* false: any value is possible */
 };
 
-/* If the id and the partition key are pinned, a point read answers the
+/* If WHERE leaves one id and one partition key, a point read answers the
  * query. */
-enum rn_code rn_query_pin(const struct rn_query *q,
-                          const struct rn_json_path *path, struct rn_arena *a,
-                          struct rn_query_pins *out) RN_CHECK;
+enum rn_code rn_where_equalities_find(const struct rn_query *q,
+                                      const struct rn_json_path *path,
+                                      struct rn_arena *a,
+                                      struct rn_where_equalities *out) RN_CHECK;
 
 #endif

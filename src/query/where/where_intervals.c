@@ -26,15 +26,16 @@ struct looker {
     struct rn_arena *arena;
 };
 
-static const struct rn_query_spans anywhere = { 0 };
-static const struct rn_query_spans nowhere = { .is_bounded = true };
+static const struct rn_where_intervals anywhere = { 0 };
+static const struct rn_where_intervals nowhere = { .is_bounded = true };
 
 /* ---- sets of intervals: sorted, disjoint --------------------------------- */
 
-static enum rn_code add(struct looker *l, struct rn_query_spans *to,
-                        uint32_t *room, struct rn_span span)
+static enum rn_code add(struct looker *l, struct rn_where_intervals *to,
+                        uint32_t *room, struct rn_sortkey_interval span)
 {
-    struct rn_span *list = (struct rn_span *)(uintptr_t)to->list;
+    struct rn_sortkey_interval *list =
+        (struct rn_sortkey_interval *)(uintptr_t)to->list;
 
     if (rn_view_compare(span.from, span.before) >= 0)
         return RN_OK;
@@ -46,8 +47,8 @@ static enum rn_code add(struct looker *l, struct rn_query_spans *to,
     return RN_OK;
 }
 
-static enum rn_code set_one(struct looker *l, struct rn_span span,
-                            struct rn_query_spans *out)
+static enum rn_code set_one(struct looker *l, struct rn_sortkey_interval span,
+                            struct rn_where_intervals *out)
 {
     uint32_t room = 0;
 
@@ -55,10 +56,10 @@ static enum rn_code set_one(struct looker *l, struct rn_span span,
     return add(l, out, &room, span);
 }
 
-static enum rn_code intersect(struct looker *l, struct rn_query_spans *into,
-                              const struct rn_query_spans *with)
+static enum rn_code intersect(struct looker *l, struct rn_where_intervals *into,
+                              const struct rn_where_intervals *with)
 {
-    struct rn_query_spans both = nowhere;
+    struct rn_where_intervals both = nowhere;
     uint32_t room = 0, i = 0, k = 0;
     enum rn_code rc = RN_OK;
 
@@ -69,9 +70,9 @@ static enum rn_code intersect(struct looker *l, struct rn_query_spans *into,
         return RN_OK;
     }
     while (!rc && i < into->count && k < with->count) {
-        struct rn_span a = into->list[i], b = with->list[k];
+        struct rn_sortkey_interval a = into->list[i], b = with->list[k];
         bool is_first = rn_view_compare(a.before, b.before) < 0;
-        struct rn_span meet = {
+        struct rn_sortkey_interval meet = {
             .from = rn_view_compare(a.from, b.from) < 0 ? b.from : a.from,
             .before = is_first ? a.before : b.before,
             .is_point = a.is_point || b.is_point,
@@ -87,22 +88,23 @@ static enum rn_code intersect(struct looker *l, struct rn_query_spans *into,
 
 static int by_from(const void *a, const void *b)
 {
-    const struct rn_span *x = a, *y = b;
+    const struct rn_sortkey_interval *x = a, *y = b;
 
     return rn_view_compare(x->from, y->from);
 }
 
 /* Sorts the intervals and merges those that touch. */
-static void settle(struct rn_query_spans *s)
+static void settle(struct rn_where_intervals *s)
 {
-    struct rn_span *list = (struct rn_span *)(uintptr_t)s->list;
+    struct rn_sortkey_interval *list =
+        (struct rn_sortkey_interval *)(uintptr_t)s->list;
     uint32_t n = 0;
 
     if (s->count < 2)
         return;
     qsort(list, s->count, sizeof(*list), by_from);
     for (uint32_t i = 1; i < s->count; i++) {
-        struct rn_span *last = &list[n];
+        struct rn_sortkey_interval *last = &list[n];
         if (rn_view_compare(last->before, list[i].from) < 0) {
             list[++n] = list[i];
             continue;
@@ -139,10 +141,10 @@ static enum rn_code copy_past(struct looker *l, const char *bytes, size_t len,
 
 static enum rn_code between_tags(struct looker *l, enum rn_sortkey_tag from,
                                  enum rn_sortkey_tag before,
-                                 struct rn_query_spans *out)
+                                 struct rn_where_intervals *out)
 {
     char tags[2] = { (char)from, (char)before };
-    struct rn_span span = { .is_point = false };
+    struct rn_sortkey_interval span = { .is_point = false };
     enum rn_code rc = copy(l, tags, 1, &span.from);
 
     if (!rc)
@@ -151,11 +153,11 @@ static enum rn_code between_tags(struct looker *l, enum rn_sortkey_tag from,
 }
 
 static enum rn_code prefixed(struct looker *l, struct rn_view text,
-                             struct rn_query_spans *out)
+                             struct rn_where_intervals *out)
 {
     char bytes[RN_SORTKEY_MAX];
     size_t len = rn_sortkey_encode_prefix(text, l->text_max, bytes);
-    struct rn_span span = { .is_point = false };
+    struct rn_sortkey_interval span = { .is_point = false };
     enum rn_code rc = copy(l, bytes, len, &span.from);
 
     if (!rc)
@@ -188,10 +190,10 @@ static bool is_nan(const struct rn_value *v)
 /* The intervals where path `op` value is true. */
 static enum rn_code compared(struct looker *l, enum rn_op op,
                              const struct rn_value *v,
-                             struct rn_query_spans *out)
+                             struct rn_where_intervals *out)
 {
     struct rn_sortkey_form form = { .text_max = l->text_max };
-    struct rn_span span = { .is_point = op == RN_OP_EQUAL };
+    struct rn_sortkey_interval span = { .is_point = op == RN_OP_EQUAL };
     char bytes[RN_SORTKEY_MAX], tags[2];
     bool is_cut, is_less = op == RN_OP_LESS || op == RN_OP_LESS_EQUAL;
     size_t len;
@@ -223,7 +225,7 @@ static enum rn_code compared(struct looker *l, enum rn_op op,
 /* ---- expressions --------------------------------------------------------- */
 
 static enum rn_code look(struct looker *l, const struct rn_expr *e, bool want,
-                         struct rn_query_spans *out);
+                         struct rn_where_intervals *out);
 
 static bool is_path(const struct looker *l, const struct rn_expr *e)
 {
@@ -231,10 +233,10 @@ static bool is_path(const struct looker *l, const struct rn_expr *e)
 }
 
 static enum rn_code look_logic(struct looker *l, const struct rn_expr *e,
-                               bool want, struct rn_query_spans *out)
+                               bool want, struct rn_where_intervals *out)
 {
     bool is_all = (e->op == RN_OP_AND) == want;
-    struct rn_query_spans kid, sum = nowhere;
+    struct rn_where_intervals kid, sum = nowhere;
     uint32_t room = 0;
     enum rn_code rc = RN_OK;
 
@@ -298,7 +300,7 @@ static enum rn_op opposite(enum rn_op op)
 /* `side` op a constant. */
 static enum rn_code look_compare(struct looker *l, const struct rn_expr *side,
                                  enum rn_op op, const struct rn_expr *constant,
-                                 struct rn_query_spans *out)
+                                 struct rn_where_intervals *out)
 {
     struct rn_value v;
     enum rn_code rc;
@@ -312,7 +314,7 @@ static enum rn_code look_compare(struct looker *l, const struct rn_expr *side,
 }
 
 static enum rn_code look_binary(struct looker *l, const struct rn_expr *e,
-                                bool want, struct rn_query_spans *out)
+                                bool want, struct rn_where_intervals *out)
 {
     enum rn_op op = want ? (enum rn_op)e->op : opposite((enum rn_op)e->op);
     enum rn_code rc = look_compare(l, e->kids[0], op, e->kids[1], out);
@@ -323,9 +325,9 @@ static enum rn_code look_binary(struct looker *l, const struct rn_expr *e,
 }
 
 static enum rn_code look_between(struct looker *l, const struct rn_expr *e,
-                                 bool is_same, struct rn_query_spans *out)
+                                 bool is_same, struct rn_where_intervals *out)
 {
-    struct rn_query_spans low = anywhere, high = anywhere;
+    struct rn_where_intervals low = anywhere, high = anywhere;
     uint32_t room = 0;
     enum rn_code rc =
         look_compare(l, e->kids[0], is_same ? RN_OP_GREATER_EQUAL : RN_OP_LESS,
@@ -353,18 +355,18 @@ static enum rn_code look_between(struct looker *l, const struct rn_expr *e,
 
 /* Adds the interval of one value. */
 static enum rn_code add_equal(struct looker *l, const struct rn_value *v,
-                              struct rn_query_spans *sum, uint32_t *room)
+                              struct rn_where_intervals *sum, uint32_t *room)
 {
-    struct rn_query_spans one = nowhere;
+    struct rn_where_intervals one = nowhere;
     enum rn_code rc = compared(l, RN_OP_EQUAL, v, &one);
 
     return rc || !one.count ? rc : add(l, sum, room, one.list[0]);
 }
 
 static enum rn_code look_in(struct looker *l, const struct rn_expr *e,
-                            struct rn_query_spans *out)
+                            struct rn_where_intervals *out)
 {
-    struct rn_query_spans sum = nowhere;
+    struct rn_where_intervals sum = nowhere;
     struct rn_value v;
     uint32_t room = 0;
     enum rn_code rc = RN_OK;
@@ -384,7 +386,7 @@ static enum rn_code look_in(struct looker *l, const struct rn_expr *e,
 }
 
 static enum rn_code look_like(struct looker *l, const struct rn_expr *e,
-                              struct rn_query_spans *out)
+                              struct rn_where_intervals *out)
 {
     struct rn_value v;
     struct rn_view text;
@@ -408,7 +410,7 @@ static enum rn_code look_like(struct looker *l, const struct rn_expr *e,
 
 /* STARTSWITH and STRINGEQUALS. */
 static enum rn_code look_text(struct looker *l, const struct rn_expr *e,
-                              struct rn_query_spans *out)
+                              struct rn_where_intervals *out)
 {
     bool is_prefix = strcmp(e->function->name, "STARTSWITH") == 0;
     struct rn_value v, any_case = rn_value_bool(false);
@@ -433,9 +435,9 @@ static enum rn_code look_text(struct looker *l, const struct rn_expr *e,
 
 /* ARRAY_CONTAINS with the path as the value searched for. */
 static enum rn_code look_elements(struct looker *l, const struct rn_expr *e,
-                                  struct rn_query_spans *out)
+                                  struct rn_where_intervals *out)
 {
-    struct rn_query_spans sum = nowhere;
+    struct rn_where_intervals sum = nowhere;
     struct rn_value array;
     struct rn_value_walk w;
     uint32_t room = 0;
@@ -460,7 +462,7 @@ static enum rn_code look_elements(struct looker *l, const struct rn_expr *e,
 }
 
 static enum rn_code look_call(struct looker *l, const struct rn_expr *e,
-                              bool want, struct rn_query_spans *out)
+                              bool want, struct rn_where_intervals *out)
 {
     static const struct {
         const char *name;
@@ -499,7 +501,7 @@ static enum rn_code look_call(struct looker *l, const struct rn_expr *e,
 }
 
 static enum rn_code look(struct looker *l, const struct rn_expr *e, bool want,
-                         struct rn_query_spans *out)
+                         struct rn_where_intervals *out)
 {
     struct rn_value truth = rn_value_bool(want), v;
     bool is_same = want != e->is_negated;
@@ -531,9 +533,10 @@ static enum rn_code look(struct looker *l, const struct rn_expr *e, bool want,
     return RN_OK;
 }
 
-enum rn_code rn_query_span(const struct rn_query *q,
-                           const struct rn_json_path *path, size_t text_max,
-                           struct rn_arena *a, struct rn_query_spans *out)
+enum rn_code rn_where_intervals_find(const struct rn_query *q,
+                                     const struct rn_json_path *path,
+                                     size_t text_max, struct rn_arena *a,
+                                     struct rn_where_intervals *out)
 {
     const struct rn_select *s = q->select;
     struct rn_query_stats stats = { 0 };

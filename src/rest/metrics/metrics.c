@@ -167,7 +167,7 @@ static void print_vitals(struct rn_rest *r, struct rn_buf *out)
     (void)!rn_figure_begin(out, name);
     labelled(out, name, "pool", "unsent", (double)v.unsent_bytes);
     labelled(out, name, "pool", "answers",
-             (double)rn_answers_bytes(r->answers));
+             (double)rn_result_cache_bytes(r->result_cache));
 }
 
 static void print_process(struct rn_rest *r, struct rn_buf *out)

@@ -190,14 +190,14 @@ static void print_access(struct rn_json_out *o, const struct explained *e)
 
 static void print_missed(struct rn_json_out *o, const struct explained *e)
 {
-    struct rn_missed m = { .access = &e->access,
-                           .query = e->asked.query,
-                           .policy = &e->asked.policy,
-                           .stats = &e->stats };
+    struct rn_index_advisor m = { .access = &e->access,
+                                  .query = e->asked.query,
+                                  .policy = &e->asked.policy,
+                                  .stats = &e->stats };
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
     uint32_t count = 0;
 
-    if (rn_missed_find(&m, &e->x->call->arena, keys, &count))
+    if (rn_index_advisor_find(&m, &e->x->call->arena, keys, &count))
         count = 0;
     print_keys(o, "missedIndex", keys, count);
 }

@@ -71,14 +71,15 @@ static const struct use *find_use(const struct uses *u,
 static enum rn_code find_shape(const struct uses *u,
                                const struct rn_json_path *path, enum shape *out)
 {
-    struct rn_query_pins pins;
-    struct rn_query_spans spans;
-    enum rn_code rc = rn_query_pin(u->cost->query, path, u->arena, &pins);
+    struct rn_where_equalities equal;
+    struct rn_where_intervals spans;
+    enum rn_code rc =
+        rn_where_equalities_find(u->cost->query, path, u->arena, &equal);
 
-    *out = !rc && pins.is_pinned ? EQUAL : OTHER;
-    if (rc || pins.is_pinned)
+    *out = !rc && equal.is_limited ? EQUAL : OTHER;
+    if (rc || equal.is_limited)
         return rc;
-    rc = rn_query_span(u->cost->query, path, 64, u->arena, &spans);
+    rc = rn_where_intervals_find(u->cost->query, path, 64, u->arena, &spans);
     if (!rc && spans.is_bounded && spans.count == 1)
         *out = RANGE;
     return rc;

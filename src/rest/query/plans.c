@@ -5,7 +5,7 @@
 #include "rest/query/request.h"
 #include "rest/reply.h"
 
-#include "access/pinned_keys.h"
+#include "access/key_predicates.h"
 #include "query/client_plan/client_plan.h"
 #include "json/print.h"
 

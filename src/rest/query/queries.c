@@ -49,10 +49,11 @@ static enum rn_code find_one_key(struct rn_context *x, const struct rn_query *q,
 
     *out = true;
     for (size_t i = 0; *out && !rc && i < def->count; i++) {
-        struct rn_query_pins pins;
+        struct rn_where_equalities equal;
 
-        rc = rn_query_pin(q, &def->paths[i], &x->call->arena, &pins);
-        *out = !rc && pins.is_pinned && pins.count <= 1;
+        rc = rn_where_equalities_find(q, &def->paths[i], &x->call->arena,
+                                      &equal);
+        *out = !rc && equal.is_limited && equal.count <= 1;
     }
     return rc;
 }
@@ -234,7 +235,7 @@ static enum rn_code compute_page(struct rn_query_page *p)
     p->limits.resume = p->asked.resume;
     p->limits.steps = STEPS_MAX;
     p->limits.memory_bytes = MEMORY_MAX;
-    p->limits.ahead_bytes = RN_ANSWER_BYTES_MAX;
+    p->limits.ahead_bytes = RN_CACHED_RESULT_BYTES_MAX;
     p->limits.is_late = is_late;
     p->limits.is_over = is_over;
     p->limits.clock = p;
@@ -244,7 +245,7 @@ static enum rn_code compute_page(struct rn_query_page *p)
                                                        p->limits.from.after));
     if (!rc && p->access.has_given_up) {
         rn_access_close(&p->access);
-        rn_answer_free(p->answer);
+        rn_cached_result_free(p->answer);
         p->answer = NULL;
         rc = run_once(p, true);
     }
@@ -297,12 +298,12 @@ static enum rn_rest_step answer(struct rn_query_page *p,
 
 static void note_indexes(struct rn_query_page *p)
 {
-    struct rn_missed m = { .access = &p->access,
-                           .query = p->asked.query,
-                           .policy = &p->asked.policy,
-                           .stats = &p->stats };
+    struct rn_index_advisor m = { .access = &p->access,
+                                  .query = p->asked.query,
+                                  .policy = &p->asked.policy,
+                                  .stats = &p->stats };
 
-    rn_missed_note(&m, p->x->container, &p->x->call->arena);
+    rn_index_advisor_note(&m, p->x->container, &p->x->call->arena);
 }
 
 /* Resets the page, as if it had not begun. */
@@ -311,7 +312,7 @@ static enum rn_rest_step put_off(struct rn_query_page *p, size_t head_len)
     struct rn_context *x = p->x;
 
     rn_query_source_close(p);
-    rn_answer_free(p->answer);
+    rn_cached_result_free(p->answer);
     rn_asked_release(&p->asked);
     x->err = (struct rn_err){ 0 };
     x->call->res.head.len = head_len;
@@ -363,7 +364,7 @@ static enum rn_rest_step run(struct rn_call *call)
     rn_query_source_close(p);
     if (!rc)
         return answer(p, &cost);
-    rn_answer_free(p->answer);
+    rn_cached_result_free(p->answer);
     if (p->stats.is_infinite) {
         x->err.reason = RN_REASON_NOT_JSON;
         (void)rn_faults_add(&p->asked.faults, "4001", 0, 0, "%s", x->err.text);

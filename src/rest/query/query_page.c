@@ -73,13 +73,13 @@ static enum rn_code keep_row(struct rn_query_page *p, struct rn_view json,
 
     if (!p->answer) {
         rn_random(p->x->rest->opts.env, &p->held, sizeof(p->held));
-        p->answer = rn_answer_new(p->held, 0);
+        p->answer = rn_cached_result_new(p->held, 0);
         if (!p->answer)
             return RN_NOMEM;
         p->answer->sent = p->end.rows;
     }
-    rc = rn_answer_add(p->answer, json, place);
-    *is_full = p->answer->rows.len > (size_t)RN_ANSWER_BYTES_MAX;
+    rc = rn_cached_result_add(p->answer, json, place);
+    *is_full = p->answer->rows.len > (size_t)RN_CACHED_RESULT_BYTES_MAX;
     return rc;
 }
 
@@ -124,9 +124,9 @@ bool rn_query_page_find_answer(struct rn_query_page *p)
     struct rn_rest *rest = p->x->rest;
 
     if (p->held) {
-        p->answer =
-            rn_answers_take(rest->answers, p->held, check_of(p),
-                            p->limits.from.rows, rn_wall_ms(rest->opts.env));
+        p->answer = rn_result_cache_take(rest->result_cache, p->held,
+                                         check_of(p), p->limits.from.rows,
+                                         rn_wall_ms(rest->opts.env));
     }
     return p->answer != NULL;
 }
@@ -138,9 +138,10 @@ enum rn_code rn_query_page_of_answer(struct rn_query_page *p)
     struct rn_view json;
 
     rn_query_page_begin(p);
-    while (!is_page_full(p) && rn_answer_next(p->answer, &json, &place))
+    while (!is_page_full(p) && rn_cached_result_next(p->answer, &json, &place))
         put_row(p, json, &place);
-    p->stats.is_done = p->answer->is_all && rn_answer_is_empty(p->answer);
+    p->stats.is_done =
+        p->answer->is_all && rn_cached_result_is_empty(p->answer);
     return rn_query_page_end(p);
 }
 
@@ -150,12 +151,13 @@ void rn_query_page_keep(struct rn_query_page *p)
 
     if (!p->answer)
         return;
-    if (rn_answer_is_empty(p->answer)) {
-        rn_answer_free(p->answer);
+    if (rn_cached_result_is_empty(p->answer)) {
+        rn_cached_result_free(p->answer);
         p->held = 0;
     } else {
         p->answer->check = check_of(p);
-        rn_answers_put(rest->answers, p->answer, rn_wall_ms(rest->opts.env));
+        rn_result_cache_put(rest->result_cache, p->answer,
+                            rn_wall_ms(rest->opts.env));
     }
     p->answer = NULL;
 }

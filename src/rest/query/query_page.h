@@ -65,7 +65,7 @@ struct rn_query_page {
     size_t max, count, row_bytes, last_bytes;
     struct rn_query_place end; /* behind the last row */
     char after[RN_QUERY_AFTER_MAX];
-    struct rn_answer *answer;
+    struct rn_cached_result *answer;
 };
 
 static inline bool rn_query_page_is_whole(const struct rn_query_page *p)

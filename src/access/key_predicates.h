@@ -1,6 +1,7 @@
-/* pinned_keys.h -- the partition keys and ids to which WHERE limits a query. */
-#ifndef RN_ACCESS_PINNED_KEYS_H
-#define RN_ACCESS_PINNED_KEYS_H
+/* key_predicates.h -- the partition keys and ids to which WHERE limits a query.
+ */
+#ifndef RN_ACCESS_KEY_PREDICATES_H
+#define RN_ACCESS_KEY_PREDICATES_H
 
 #include "access/access_path.h"
 
@@ -16,7 +17,8 @@ struct rn_access_key {
 
 /* Sets the kind of access path, SCAN, KEYS or POINTS, and its keys unless it is
  * a scan. */
-enum rn_code rn_access_pin(struct rn_access *a, const struct rn_query *q,
-                           struct rn_arena *arena) RN_CHECK;
+enum rn_code rn_access_choose_keys(struct rn_access *a,
+                                   const struct rn_query *q,
+                                   struct rn_arena *arena) RN_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
-/* pinned_keys.c -- the partition keys and ids to which WHERE limits a query. */
-#include "access/pinned_keys.h"
+/* key_predicates.c -- the partition keys and ids to which WHERE limits a query.
+ */
+#include "access/key_predicates.h"
 
 #include "query/where/where_equalities.h"
 
@@ -33,9 +34,9 @@ struct rn_pk_value rn_access_key_of(const struct rn_value *v, bool *is_key)
     return (struct rn_pk_value){ .type = RN_PK_UNDEFINED };
 }
 
-/* ---- what WHERE pins ----------------------------------------------------- */
+/* ---- the values that WHERE leaves --------------------------------------- */
 
-struct pinned {
+struct key_values {
     struct rn_pk_value *values[RN_PK_MAX];
     uint32_t counts[RN_PK_MAX];
     uint32_t levels; /* leading components of the key */
@@ -46,25 +47,26 @@ struct pinned {
 
 /* The values of one path.  Zero has two forms that are equal and have different
  * keys. */
-static enum rn_code pin_level(struct rn_access *a, const struct rn_query *q,
-                              struct rn_arena *arena, struct pinned *p,
-                              bool *is_pinned)
+static enum rn_code find_level(struct rn_access *a, const struct rn_query *q,
+                               struct rn_arena *arena, struct key_values *p,
+                               bool *is_limited)
 {
     const struct rn_pkdef *def = &a->reading->container->pkdef;
-    struct rn_query_pins pins;
+    struct rn_where_equalities equal;
     struct rn_pk_value *to;
     uint32_t n = 0;
-    enum rn_code rc = rn_query_pin(q, &def->paths[p->levels], arena, &pins);
+    enum rn_code rc =
+        rn_where_equalities_find(q, &def->paths[p->levels], arena, &equal);
 
-    *is_pinned = false;
-    if (rc || !pins.is_pinned || pins.count > KEYS_MAX)
+    *is_limited = false;
+    if (rc || !equal.is_limited || equal.count > KEYS_MAX)
         return rc;
-    to = rn_arena_alloc(arena, (2 * pins.count + 1) * sizeof(*to));
+    to = rn_arena_alloc(arena, (2 * equal.count + 1) * sizeof(*to));
     if (!to)
         return RN_TOO_LARGE;
-    for (uint32_t i = 0; i < pins.count; i++) {
+    for (uint32_t i = 0; i < equal.count; i++) {
         bool is_key;
-        to[n] = rn_access_key_of(&pins.values[i], &is_key);
+        to[n] = rn_access_key_of(&equal.values[i], &is_key);
         if (!is_key)
             return RN_OK; /* no key follows from such a value */
         if (to[n].type == RN_PK_NUMBER && to[n].number == 0) {
@@ -76,15 +78,15 @@ static enum rn_code pin_level(struct rn_access *a, const struct rn_query *q,
     }
     p->values[p->levels] = to;
     p->counts[p->levels++] = n;
-    *is_pinned = true;
+    *is_limited = true;
     return RN_OK;
 }
 
-static enum rn_code pin_keys(struct rn_access *a, const struct rn_query *q,
-                             struct rn_arena *arena, struct pinned *p)
+static enum rn_code find_keys(struct rn_access *a, const struct rn_query *q,
+                              struct rn_arena *arena, struct key_values *p)
 {
     const struct rn_pkdef *def = &a->reading->container->pkdef;
-    bool is_pinned = true;
+    bool is_limited = true;
     enum rn_code rc = RN_OK;
 
     for (; a->scope.pk && p->levels < a->scope.pk->count; p->levels++) {
@@ -92,31 +94,31 @@ static enum rn_code pin_keys(struct rn_access *a, const struct rn_query *q,
             (struct rn_pk_value *)(uintptr_t)&a->scope.pk->values[p->levels];
         p->counts[p->levels] = 1;
     }
-    while (p->levels < def->count && is_pinned && !rc)
-        rc = pin_level(a, q, arena, p, &is_pinned);
+    while (p->levels < def->count && is_limited && !rc)
+        rc = find_level(a, q, arena, p, &is_limited);
     if (p->levels < def->count && def->kind != RN_PKDEF_MULTIHASH)
         p->levels = 0;
     return rc;
 }
 
 /* Ids are strings; any other value matches nothing. */
-static enum rn_code pin_ids(const struct rn_query *q, struct rn_arena *arena,
-                            struct pinned *p)
+static enum rn_code find_ids(const struct rn_query *q, struct rn_arena *arena,
+                             struct key_values *p)
 {
     const struct rn_view name = RN_LIT("id");
     const struct rn_json_path path = { &name, 1 };
-    struct rn_query_pins pins;
+    struct rn_where_equalities equal;
     struct rn_view *ids;
-    enum rn_code rc = rn_query_pin(q, &path, arena, &pins);
+    enum rn_code rc = rn_where_equalities_find(q, &path, arena, &equal);
 
-    if (rc || !pins.is_pinned || pins.count > POINTS_MAX)
+    if (rc || !equal.is_limited || equal.count > POINTS_MAX)
         return rc;
-    ids = rn_arena_alloc(arena, (pins.count + 1) * sizeof(*ids));
+    ids = rn_arena_alloc(arena, (equal.count + 1) * sizeof(*ids));
     if (!ids)
         return RN_TOO_LARGE;
-    for (uint32_t i = 0; i < pins.count; i++) {
-        if (pins.values[i].kind == RN_VALUE_STRING && pins.values[i].text.len)
-            ids[p->id_count++] = pins.values[i].text;
+    for (uint32_t i = 0; i < equal.count; i++) {
+        if (equal.values[i].kind == RN_VALUE_STRING && equal.values[i].text.len)
+            ids[p->id_count++] = equal.values[i].text;
     }
     p->ids = ids;
     p->has_ids = true;
@@ -183,7 +185,7 @@ static void sort_keys(struct rn_access *a)
 
 /* Makes every combination of the values, and of ids if they are few enough. */
 static enum rn_code make_keys(struct rn_access *a, struct rn_arena *arena,
-                              const struct pinned *p)
+                              const struct key_values *p)
 {
     bool is_whole = p->levels == a->reading->container->pkdef.count;
     uint64_t total = 1, ids;
@@ -218,13 +220,14 @@ static enum rn_code make_keys(struct rn_access *a, struct rn_arena *arena,
     return rc;
 }
 
-enum rn_code rn_access_pin(struct rn_access *a, const struct rn_query *q,
-                           struct rn_arena *arena)
+enum rn_code rn_access_choose_keys(struct rn_access *a,
+                                   const struct rn_query *q,
+                                   struct rn_arena *arena)
 {
-    struct pinned p = { 0 };
-    enum rn_code rc = pin_keys(a, q, arena, &p);
+    struct key_values p = { 0 };
+    enum rn_code rc = find_keys(a, q, arena, &p);
 
     if (!rc)
-        rc = pin_ids(q, arena, &p);
+        rc = find_ids(q, arena, &p);
     return rc ? rc : make_keys(a, arena, &p);
 }
