@@ -227,10 +227,11 @@ static enum rn_code match_stray(struct rn_context *x, struct rn_signers *s,
 {
     enum rn_code rc = RN_UNAUTHORIZED;
 
-    for (unsigned i = 0; rc == RN_UNAUTHORIZED && i < RN_STRAY_FORMS; i++) {
+    for (unsigned i = 0; rc == RN_UNAUTHORIZED && i < RN_UNKNOWN_PATH_FORMS;
+         i++) {
         struct rn_sign_parts parts = begin_payload(x, s);
 
-        rc = rn_stray_print(x, i, &s->link, &parts);
+        rc = rn_auth_unknown_path_print(x, i, &s->link, &parts);
         if (!rc)
             rc = rn_sign_print(&parts, &s->text);
         if (!rc)

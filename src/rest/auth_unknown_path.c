@@ -153,8 +153,9 @@ static void keep_last(struct rn_buf *link, struct rn_view *of)
     *of = rn_view_of(of->at + from, of->len - from);
 }
 
-enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
-                            struct rn_buf *link, struct rn_sign_parts *parts)
+enum rn_code rn_auth_unknown_path_print(const struct rn_context *x,
+                                        unsigned form, struct rn_buf *link,
+                                        struct rn_sign_parts *parts)
 {
     struct rn_view path;
     struct marks m;
@@ -183,7 +184,7 @@ enum rn_code rn_stray_print(const struct rn_context *x, unsigned form,
     return RN_OK;
 }
 
-bool rn_stray_resolve(struct rn_context *x)
+bool rn_auth_unknown_path_resolve(struct rn_context *x)
 {
     struct rn_view segments[SEGMENTS_MAX], rest;
     struct rn_http_target t;

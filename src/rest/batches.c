@@ -211,7 +211,7 @@ static enum rn_code read_asks(struct rn_context *x, size_t *count)
     return rc;
 }
 
-/* ---- what is asked ------------------------------------------------------- */
+/* ---- the request --------------------------------------------------------- */
 
 /* An operation's own key.  If the request has a key too, both must be equal:
  * authorization checked that key. */

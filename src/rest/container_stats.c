@@ -22,7 +22,7 @@ struct held {
     uint64_t keys; /* partition key values among them */
 };
 
-struct rn_usage {
+struct rn_container_stats {
     struct held *ranges;
     size_t at;               /* the range being counted */
     char last[RN_BOUND_MAX]; /* the position of its last document so far */
@@ -54,7 +54,8 @@ static struct rn_view key_of(struct rn_view place)
     return rn_view_of(place.at, n);
 }
 
-static void count_one(struct rn_usage *u, struct rn_view place, size_t bytes)
+static void count_one(struct rn_container_stats *u, struct rn_view place,
+                      size_t bytes)
 {
     struct held *h = &u->ranges[u->at];
     struct rn_view last = rn_view_of(u->last, u->last_len);
@@ -68,7 +69,8 @@ static void count_one(struct rn_usage *u, struct rn_view place, size_t bytes)
 }
 
 /* Continues after the last document; RN_NOT_FOUND at the range's end. */
-static enum rn_code count_slice(struct rn_usage *u, struct rn_snapshot *r,
+static enum rn_code count_slice(struct rn_container_stats *u,
+                                struct rn_snapshot *r,
                                 const struct rn_range_span *span)
 {
     struct rn_documents_scan scan = { .epks = span->epks,
@@ -95,7 +97,7 @@ static enum rn_code count_slice(struct rn_usage *u, struct rn_snapshot *r,
 static enum rn_code count_some(struct rn_context *x)
 {
     const struct rn_container *c = x->object->container;
-    struct rn_usage *u = x->usage;
+    struct rn_container_stats *u = x->container_stats;
     struct rn_snapshot reading = { 0 };
     enum rn_code rc = rn_snapshot_begin(&reading, x->rest->engine, c, &x->err);
 
@@ -170,16 +172,16 @@ static enum rn_code add_statistics(struct rn_context *x,
     return rc ? rc : rn_buf_add(out, RN_LIT("]}"));
 }
 
-enum rn_code rn_usage_tell(struct rn_context *x)
+enum rn_code rn_container_stats_add_headers(struct rn_context *x)
 {
     enum rn_code rc = RN_OK;
 
-    if (!x->usage)
+    if (!x->container_stats)
         return RN_OK;
     if (rn_context_flag(x, RN_HEADER_WANT_QUOTA))
-        rc = add_quota(x, x->usage->ranges);
+        rc = add_quota(x, x->container_stats->ranges);
     if (!rc && rn_context_flag(x, RN_HEADER_WANT_STATISTICS))
-        rc = add_statistics(x, x->usage->ranges);
+        rc = add_statistics(x, x->container_stats->ranges);
     return rc;
 }
 
@@ -191,7 +193,7 @@ static enum rn_rest_step count(struct rn_call *call)
 
     if (rc)
         return rn_reply_fail(x, rc);
-    if (x->usage->at == x->object->container->range_count)
+    if (x->container_stats->at == x->object->container->range_count)
         return rn_rest_container_tell(x);
     call->next = count;
     return RN_REST_WORK; /* queued behind other calls for a worker */
@@ -205,13 +207,14 @@ enum rn_rest_step rn_rest_container_read(struct rn_context *x)
     if (!is_asked(x))
         return rn_rest_container_tell(x);
     size = x->object->container->range_count * sizeof(struct held);
-    x->usage = rn_arena_alloc(arena, sizeof(*x->usage));
-    if (!x->usage)
+    x->container_stats = rn_arena_alloc(arena, sizeof(*x->container_stats));
+    if (!x->container_stats)
         return rn_reply_fail(x, RN_NOMEM);
-    *x->usage = (struct rn_usage){ .ranges = rn_arena_alloc(arena, size) };
-    if (!x->usage->ranges)
+    *x->container_stats =
+        (struct rn_container_stats){ .ranges = rn_arena_alloc(arena, size) };
+    if (!x->container_stats->ranges)
         return rn_reply_fail(x, RN_NOMEM);
-    memset(x->usage->ranges, 0, size);
+    memset(x->container_stats->ranges, 0, size);
     x->call->next = count;
     return RN_REST_WORK;
 }

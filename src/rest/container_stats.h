@@ -5,7 +5,7 @@
 
 #include "rest/context.h"
 
-enum rn_code rn_usage_tell(struct rn_context *x) RN_CHECK;
+enum rn_code rn_container_stats_add_headers(struct rn_context *x) RN_CHECK;
 
 /* Reads a container; first counts the statistics that the request wants. */
 rn_handler_fn rn_rest_container_read;

@@ -48,8 +48,8 @@ struct rn_rest {
     enum rn_consistency consistency;
     atomic_uint calls;
     atomic_bool stopping;
-    struct rn_tally *tally;
-    struct rn_jumps jumps;
+    struct rn_rest_counters *counters;
+    struct rn_clock_jumps jumps;
     atomic_ullong auth_failures[RN_AUTH_FAILURES];
     atomic_uint held; /* refusals being delayed now (auth_delay.h) */
     atomic_ullong held_total;
@@ -73,7 +73,7 @@ enum {
 };
 
 struct rn_feed_page;
-struct rn_usage;
+struct rn_container_stats;
 struct rn_context;
 typedef enum rn_rest_step rn_handler_fn(struct rn_context *x);
 
@@ -114,9 +114,9 @@ struct rn_context {
     enum rn_code rc;
     struct rn_feed_page *feed; /* feed_page.h, in the arena */
     void *control;             /* state of a control route, in the arena too */
-    struct rn_usage
-        *usage; /* container_stats.c, in the arena; NULL if not requested */
-    bool keeps_links; /* the answer is a document with its link members */
+    struct rn_container_stats
+        *container_stats; /* in the arena; NULL if not requested */
+    bool keeps_links;     /* the answer is a document with its link members */
     atomic_bool
         is_half_closed; /* the client of a query shut down its sending side */
     union {

@@ -207,7 +207,7 @@ static enum rn_rest_step answer(struct rn_context *x, int status,
     rn_buf_clear(&x->call->body);
     if (rn_object_show(x, o, &x->call->body))
         return rn_reply_fail(x, RN_NOMEM);
-    if (rn_usage_tell(x))
+    if (rn_container_stats_add_headers(x))
         return rn_reply_fail(x, RN_NOMEM);
     return rn_reply_json(x, status);
 }

@@ -104,7 +104,7 @@ enum rn_code rn_permission_print(struct rn_context *x,
     if (!rc)
         rc = rn_buf_printf(out, ",\"_token\":\"%.*s\"}", RN_FMT(token));
     if (!rc)
-        rn_tally_token(x->rest->tally);
+        rn_rest_counters_token(x->rest->counters);
     return rc;
 }
 

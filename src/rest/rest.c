@@ -60,9 +60,9 @@ enum rn_code rn_rest_open(const struct rn_rest_opts *opts, struct rn_rest **out,
     r->opts = *opts;
     r->engine = opts->engine;
     r->started_s = rn_wall_ms(opts->env) / 1000;
-    r->tally = rn_tally_new();
+    r->counters = rn_rest_counters_new();
     pthread_mutex_init(&r->lock, NULL);
-    rc = r->tally ? RN_OK : rn_fail(err, RN_NOMEM, "out of memory");
+    rc = r->counters ? RN_OK : rn_fail(err, RN_NOMEM, "out of memory");
     if (!rc)
         rc = rn_consistency_parse(rn_view_text(opts->consistency),
                                   &r->consistency, err);
@@ -136,7 +136,7 @@ void rn_rest_close(struct rn_rest *r)
     rn_signers_free_all(r->idle);
     rn_secret_free(r->keys, sizeof(*r->keys));
     rn_buf_release(&r->authority);
-    rn_tally_free(r->tally);
+    rn_rest_counters_free(r->counters);
     rn_result_cache_free(r->result_cache);
     pthread_mutex_destroy(&r->lock);
     rn_free(r);
@@ -144,7 +144,7 @@ void rn_rest_close(struct rn_rest *r)
 
 void rn_rest_reject(struct rn_rest *r, enum rn_reject why)
 {
-    rn_tally_reject(r->tally, why);
+    rn_rest_counters_reject(r->counters, why);
 }
 
 uint32_t rn_rest_calls(struct rn_rest *r)

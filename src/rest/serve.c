@@ -145,7 +145,7 @@ static enum rn_code read_path(struct rn_context *x)
     /* The path at which clients look up single replicas. */
     if (x->target.segment_count > 0 &&
         rn_view_eq(x->target.segments[0], RN_LIT("addresses"))) {
-        (void)!rn_stray_resolve(x);
+        (void)!rn_auth_unknown_path_resolve(x);
         return rn_fail(
             &x->err, RN_BAD_REQUEST,
             "This server speaks gateway mode only. Java: "
@@ -288,9 +288,9 @@ static void count_feed(const struct rn_context *x)
                                  : x->err.code == RN_GONE ? RN_FEED_GONE
                                                           : RN_FEED_ERROR;
 
-    rn_tally_feed(x->rest->tally, result,
-                  result == RN_FEED_PAGE ? x->feed->count : 0,
-                  x->call->note.idle_ns);
+    rn_rest_counters_feed(x->rest->counters, result,
+                          result == RN_FEED_PAGE ? x->feed->count : 0,
+                          x->call->note.idle_ns);
 }
 
 /* The container that the request is counted under. */
@@ -298,18 +298,19 @@ static uint64_t container_of(const struct rn_context *x)
 {
     const struct rn_object *o = x->container ? x->container : x->object;
 
-    return o && o->kind == RN_KIND_CONTAINER ? rn_series_number(o->rid) : 0;
+    return o && o->kind == RN_KIND_CONTAINER ? rn_by_container_number(o->rid)
+                                             : 0;
 }
 
 static void count_query(const struct rn_context *x)
 {
     const struct rn_call_note *n = &x->call->note;
 
-    rn_tally_query(x->rest->tally, n->ns, &n->query);
+    rn_rest_counters_query(x->rest->counters, n->ns, &n->query);
     if (n->code == RN_TIMEOUT)
-        rn_tally_abort(x->rest->tally, RN_ABORT_STEPS);
+        rn_rest_counters_abort(x->rest->counters, RN_ABORT_STEPS);
     else if (n->code == RN_TOO_LARGE)
-        rn_tally_abort(x->rest->tally, RN_ABORT_MEMORY);
+        rn_rest_counters_abort(x->rest->counters, RN_ABORT_MEMORY);
 }
 
 /* Records the result for the request log and the metrics. */
@@ -319,7 +320,7 @@ static void take_note(struct rn_context *x)
     struct rn_call_note *n = &call->note;
     struct rn_env *env = x->rest->opts.env;
     int64_t now_ns = rn_mono_ns(env);
-    struct rn_tally_request r = {
+    struct rn_rest_counters_request r = {
         .method = call->req->method,
         .kind = x->route ? x->link.kind : RN_KINDS,
         .status = call->res.status,
@@ -335,10 +336,10 @@ static void take_note(struct rn_context *x)
     n->resource = x->route ? rn_kind_word(x->link.kind) : RN_LIT("none");
     n->code = x->err.code;
     n->err = x->err.text;
-    n->jump_ms = rn_jumps_note(&x->rest->jumps, rn_wall_ms(env), now_ns);
+    n->jump_ms = rn_clock_jumps_note(&x->rest->jumps, rn_wall_ms(env), now_ns);
     if (n->code)
         n->sub = rn_status_of(n->code, (enum rn_reason)x->err.reason)->sub;
-    rn_tally_request(x->rest->tally, &r);
+    rn_rest_counters_request(x->rest->counters, &r);
     if (x->feed)
         count_feed(x);
     if (x->route && x->route->run == rn_rest_query)

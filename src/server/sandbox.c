@@ -168,7 +168,7 @@ static enum rn_code change(const struct passwd *account, struct rn_err *err)
     return RN_OK;
 }
 
-enum rn_code rn_become(const char *user, struct rn_err *err)
+enum rn_code rn_sandbox_drop_privileges(const char *user, struct rn_err *err)
 {
     const struct passwd *account;
 

@@ -16,6 +16,7 @@ bool rn_sandbox(void);
 /* Switches to that user and its groups, irrevocably.  RN_FORBIDDEN unless the
  * process is root or that user already.  To be called before any thread is
  * started. */
-enum rn_code rn_become(const char *user, struct rn_err *err) RN_CHECK;
+enum rn_code rn_sandbox_drop_privileges(const char *user,
+                                        struct rn_err *err) RN_CHECK;
 
 #endif

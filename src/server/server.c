@@ -268,7 +268,7 @@ enum rn_code rn_server_start(const struct rn_options *options,
     rn_json_seed_set(seed);
     rc = open_listeners(s, err);
     if (!rc && options->user)
-        rc = rn_become(options->user, err);
+        rc = rn_sandbox_drop_privileges(options->user, err);
     if (!rc)
         rc = rn_data_check_directory(options, err);
     rn_reload_note_files(s, 0);

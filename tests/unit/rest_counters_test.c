@@ -16,17 +16,17 @@ enum { THREADS = 12, EACH = 1000 };
 
 static void *count_some(void *context)
 {
-    struct rn_tally_request r = { .method = RN_HTTP_GET,
-                                  .kind = RN_KIND_DOCUMENT,
-                                  .ns = 700000,
-                                  .bytes_in = 1,
-                                  .bytes_out = 2,
-                                  .units = 1.29,
-                                  .container = 7 };
+    struct rn_rest_counters_request r = { .method = RN_HTTP_GET,
+                                          .kind = RN_KIND_DOCUMENT,
+                                          .ns = 700000,
+                                          .bytes_in = 1,
+                                          .bytes_out = 2,
+                                          .units = 1.29,
+                                          .container = 7 };
 
     for (int i = 0; i < EACH; i++) {
         r.status = 200 + i % 4;
-        rn_tally_request(context, &r);
+        rn_rest_counters_request(context, &r);
     }
     return NULL;
 }
@@ -40,7 +40,7 @@ static void assert_has(struct rn_buf *text, const char *line)
 static void what_many_threads_count_is_all_shown(void **state)
 {
     struct rn_buf text = RN_BUF_INIT(1 << 20);
-    struct rn_tally *t = rn_tally_new();
+    struct rn_rest_counters *t = rn_rest_counters_new();
     pthread_t threads[THREADS];
 
     (void)state;
@@ -49,10 +49,10 @@ static void what_many_threads_count_is_all_shown(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, count_some, t), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    rn_tally_reject(t, RN_REJECT_TIMEOUT);
-    assert_int_equal(rn_tally_status(t, 201), THREADS * EACH / 4);
-    assert_int_equal(rn_tally_status(t, 500), 0);
-    assert_int_equal(rn_tally_print(t, &text), RN_OK);
+    rn_rest_counters_reject(t, RN_REJECT_TIMEOUT);
+    assert_int_equal(rn_rest_counters_status(t, 201), THREADS * EACH / 4);
+    assert_int_equal(rn_rest_counters_status(t, 500), 0);
+    assert_int_equal(rn_rest_counters_print(t, &text), RN_OK);
     assert_int_equal(rn_buf_add(&text, rn_view_of("", 1)), RN_OK);
     assert_has(&text, "runnel_http_requests_total{op=\"GET\",resource=\"docs\","
                       "code=\"203\"} 3000\n");
@@ -62,39 +62,42 @@ static void what_many_threads_count_is_all_shown(void **state)
     assert_has(&text, "_sum{op=\"GET\"} 8.400000000\n");
     assert_has(&text, "runnel_http_request_bytes_total 12000\n");
     assert_has(&text, "runnel_http_response_bytes_total 24000\n");
-    assert_true(rn_tally_units(t, rn_tally_place(t, 7)) == 15480);
+    assert_true(rn_rest_counters_units(t, rn_rest_counters_place(t, 7)) ==
+                15480);
     assert_has(&text, "rejected_total{reason=\"timeout\"} 1\n");
     rn_buf_release(&text);
-    rn_tally_free(t);
+    rn_rest_counters_free(t);
 }
 
-static double units_of(struct rn_tally *t, uint64_t container)
+static double units_of(struct rn_rest_counters *t, uint64_t container)
 {
-    return rn_tally_units(t, rn_tally_place(t, container));
+    return rn_rest_counters_units(t, rn_rest_counters_place(t, container));
 }
 
 static void so_many_containers_have_a_place_and_others_share_one(void **state)
 {
-    struct rn_tally *t = rn_tally_new();
-    struct rn_tally_request r = { .status = 200, .units = 2 };
+    struct rn_rest_counters *t = rn_rest_counters_new();
+    struct rn_rest_counters_request r = { .status = 200, .units = 2 };
 
     (void)state;
     assert_non_null(t);
-    for (r.container = 0; r.container <= RN_TALLY_CONTAINERS + 5; r.container++)
-        rn_tally_request(t, &r);
-    for (uint64_t i = 1; i <= RN_TALLY_CONTAINERS; i++)
+    for (r.container = 0; r.container <= RN_COUNTED_CONTAINERS + 5;
+         r.container++)
+        rn_rest_counters_request(t, &r);
+    for (uint64_t i = 1; i <= RN_COUNTED_CONTAINERS; i++)
         assert_true(units_of(t, i) == 2);
-    assert_true(rn_tally_units(t, RN_TALLY_CONTAINERS) == 6 * 2);
-    assert_int_equal(rn_tally_place(t, 1000), RN_TALLY_CONTAINERS);
-    rn_tally_forget(t, rn_tally_place(t, 3));
-    assert_true(rn_tally_units(t, RN_TALLY_CONTAINERS) == 7 * 2);
+    assert_true(rn_rest_counters_units(t, RN_COUNTED_CONTAINERS) == 6 * 2);
+    assert_int_equal(rn_rest_counters_place(t, 1000), RN_COUNTED_CONTAINERS);
+    rn_rest_counters_forget(t, rn_rest_counters_place(t, 3));
+    assert_true(rn_rest_counters_units(t, RN_COUNTED_CONTAINERS) == 7 * 2);
     assert_true(units_of(t, 1000) == 0);
     r.container = 1000;
-    rn_tally_request(t, &r);
+    rn_rest_counters_request(t, &r);
     assert_true(units_of(t, 1000) == 2);
-    assert_int_equal(rn_tally_container(t, rn_tally_place(t, 1000)), 1000);
-    assert_int_equal(rn_tally_place(t, 3), RN_TALLY_CONTAINERS);
-    rn_tally_free(t);
+    assert_int_equal(
+        rn_rest_counters_container(t, rn_rest_counters_place(t, 1000)), 1000);
+    assert_int_equal(rn_rest_counters_place(t, 3), RN_COUNTED_CONTAINERS);
+    rn_rest_counters_free(t);
 }
 
 static void feeds_queries_and_tokens_are_shown(void **state)
@@ -117,36 +120,36 @@ static void feeds_queries_and_tokens_are_shown(void **state)
                                   .returned = 6,
                                   .has_way = true };
     struct rn_buf text = RN_BUF_INIT(1 << 20);
-    struct rn_tally *t = rn_tally_new();
+    struct rn_rest_counters *t = rn_rest_counters_new();
 
     (void)state;
     assert_non_null(t);
-    rn_tally_feed(t, RN_FEED_PAGE, 5, 0);
-    rn_tally_feed(t, RN_FEED_PAGE, 7, INT64_C(2000000000));
-    rn_tally_feed(t, RN_FEED_GONE, 0, 0);
-    rn_tally_query(t, 1000, &scan);
-    rn_tally_query(t, 1000, &(struct rn_query_note){ 0 });
-    rn_tally_abort(t, RN_ABORT_MEMORY);
-    rn_tally_token(t);
-    assert_int_equal(rn_tally_print(t, &text), RN_OK);
+    rn_rest_counters_feed(t, RN_FEED_PAGE, 5, 0);
+    rn_rest_counters_feed(t, RN_FEED_PAGE, 7, INT64_C(2000000000));
+    rn_rest_counters_feed(t, RN_FEED_GONE, 0, 0);
+    rn_rest_counters_query(t, 1000, &scan);
+    rn_rest_counters_query(t, 1000, &(struct rn_query_note){ 0 });
+    rn_rest_counters_abort(t, RN_ABORT_MEMORY);
+    rn_rest_counters_token(t);
+    assert_int_equal(rn_rest_counters_print(t, &text), RN_OK);
     assert_int_equal(rn_buf_add(&text, rn_view_of("", 1)), RN_OK);
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
         assert_has(&text, want[i]);
     rn_buf_release(&text);
-    rn_tally_free(t);
+    rn_rest_counters_free(t);
 }
 
 static void statuses_beyond_the_table_are_counted_together(void **state)
 {
-    struct rn_tally_request r = { .kind = RN_KINDS };
-    struct rn_tally *t = rn_tally_new();
+    struct rn_rest_counters_request r = { .kind = RN_KINDS };
+    struct rn_rest_counters *t = rn_rest_counters_new();
 
     (void)state;
     for (r.status = 200; r.status < 300; r.status++)
-        rn_tally_request(t, &r);
-    assert_int_equal(rn_tally_status(t, 230), 1);
-    assert_int_equal(rn_tally_status(t, 299), 100 - 31);
-    rn_tally_free(t);
+        rn_rest_counters_request(t, &r);
+    assert_int_equal(rn_rest_counters_status(t, 230), 1);
+    assert_int_equal(rn_rest_counters_status(t, 299), 100 - 31);
+    rn_rest_counters_free(t);
 }
 
 static void a_jump_of_the_wall_clock_is_seen_once(void **state)
@@ -164,14 +167,14 @@ static void a_jump_of_the_wall_clock_is_seen_once(void **state)
         { 1003001, 3101, -8000000 }, /* back */
         { 1103001, 103101, 0 },      /* a long silence is no jump */
     };
-    struct rn_jumps j = { 0 };
+    struct rn_clock_jumps j = { 0 };
     unsigned jumps = 0;
 
     (void)state;
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
-        assert_int_equal(
-            rn_jumps_note(&j, looks[i].wall_ms, looks[i].mono_ms * 1000000),
-            looks[i].by);
+        assert_int_equal(rn_clock_jumps_note(&j, looks[i].wall_ms,
+                                             looks[i].mono_ms * 1000000),
+                         looks[i].by);
         jumps += looks[i].by != 0;
         assert_int_equal(atomic_load(&j.count), jumps);
     }

@@ -5,10 +5,10 @@
  *   runnel_feed_oldest_retained_lsn{database,container,range}
  *
  * Each name is a series that Prometheus keeps for weeks, and there may be ten
- * thousand containers.  So only RN_TALLY_CONTAINERS of them are exported: those
- * that are used first, then the oldest.  The units of all others are counted
- * under the container "" of the database "".  The slot of a deleted container
- * is free from the next scrape on.
+ * thousand containers.  So only RN_COUNTED_CONTAINERS of them are exported:
+ * those that are used first, then the oldest.  The units of all others are
+ * counted under the container "" of the database "".  The slot of a deleted
+ * container is free from the next scrape on.
  *
  * LSNs are read from a snapshot, which contains only durable changes (I6).
  */
@@ -18,7 +18,7 @@
 
 #include "engine/catalog/object.h"
 #include "engine/document/snapshot.h"
-#include "rest/metrics/catalog.h"
+#include "rest/metrics/metric_table.h"
 
 enum { RANGES_MAX = 256 };
 
@@ -30,11 +30,11 @@ struct row {
 struct series {
     struct rn_rest *rest;
     struct rn_buf *out;
-    struct row of[RN_TALLY_CONTAINERS];
+    struct row of[RN_COUNTED_CONTAINERS];
     size_t count;
 };
 
-uint64_t rn_series_number(struct rn_rid container)
+uint64_t rn_by_container_number(struct rn_rid container)
 {
     return (uint64_t)container.database << 32 | container.parent;
 }
@@ -44,13 +44,14 @@ uint64_t rn_series_number(struct rn_rid container)
 /* Containers that have not been used yet take the slots that are left. */
 static void place_oldest(struct rn_rest *r)
 {
-    struct rn_object *oldest[RN_TALLY_CONTAINERS];
+    struct rn_object *oldest[RN_COUNTED_CONTAINERS];
     size_t count =
         rn_catalog_list(r->engine, RN_KIND_CONTAINER, (struct rn_rid){ 0 },
-                        NULL, oldest, RN_TALLY_CONTAINERS);
+                        NULL, oldest, RN_COUNTED_CONTAINERS);
 
     for (size_t i = 0; i < count; i++) {
-        (void)rn_tally_place(r->tally, rn_series_number(oldest[i]->rid));
+        (void)rn_rest_counters_place(r->counters,
+                                     rn_by_container_number(oldest[i]->rid));
         rn_object_release(oldest[i]);
     }
 }
@@ -66,7 +67,7 @@ static void add_row(struct series *s, size_t place, uint64_t number)
     if (!container || !database) {
         rn_object_release(container);
         rn_object_release(database);
-        rn_tally_forget(s->rest->tally, place);
+        rn_rest_counters_forget(s->rest->counters, place);
         return;
     }
     s->of[s->count++] = (struct row){ container, database, 0 };
@@ -75,7 +76,7 @@ static void add_row(struct series *s, size_t place, uint64_t number)
 static struct row *find(struct series *s, uint64_t number)
 {
     for (size_t i = 0; i < s->count; i++) {
-        if (rn_series_number(s->of[i].container->rid) == number)
+        if (rn_by_container_number(s->of[i].container->rid) == number)
             return &s->of[i];
     }
     return NULL;
@@ -83,10 +84,10 @@ static struct row *find(struct series *s, uint64_t number)
 
 static void gather(struct series *s)
 {
-    struct rn_tally *tally = s->rest->tally;
+    struct rn_rest_counters *counters = s->rest->counters;
 
-    for (size_t i = 0; i < RN_TALLY_CONTAINERS; i++) {
-        uint64_t number = rn_tally_container(tally, i);
+    for (size_t i = 0; i < RN_COUNTED_CONTAINERS; i++) {
+        uint64_t number = rn_rest_counters_container(counters, i);
         struct row *row;
 
         if (!number)
@@ -95,7 +96,7 @@ static void gather(struct series *s)
             add_row(s, i, number);
         row = find(s, number);
         if (row)
-            row->units += rn_tally_units(tally, i);
+            row->units += rn_rest_counters_units(counters, i);
     }
 }
 
@@ -130,14 +131,14 @@ static void print_units(const struct series *s)
 {
     const char *name = "runnel_request_units_total";
 
-    (void)!rn_figure_begin(s->out, name);
+    (void)!rn_metric_begin(s->out, name);
     for (size_t i = 0; i < s->count; i++) {
         print_names(s->out, name, &s->of[i]);
         (void)!rn_buf_printf(s->out, "} %.2f\n", s->of[i].units);
     }
-    (void)!rn_buf_printf(s->out, "%s{database=\"\",container=\"\"} %.2f\n",
-                         name,
-                         rn_tally_units(s->rest->tally, RN_TALLY_CONTAINERS));
+    (void)!rn_buf_printf(
+        s->out, "%s{database=\"\",container=\"\"} %.2f\n", name,
+        rn_rest_counters_units(s->rest->counters, RN_COUNTED_CONTAINERS));
 }
 
 typedef enum rn_code range_fn(struct rn_snapshot *r, uint32_t range,
@@ -171,7 +172,7 @@ static void print_ranges(const struct series *s, const char *name,
 {
     size_t left = RANGES_MAX;
 
-    (void)!rn_figure_begin(s->out, name);
+    (void)!rn_metric_begin(s->out, name);
     for (size_t i = 0; i < s->count; i++) {
         const struct rn_container *c = s->of[i].container->container;
         struct rn_snapshot reading = { 0 };
@@ -191,7 +192,7 @@ static void print_ranges(const struct series *s, const char *name,
     }
 }
 
-void rn_series_print(struct rn_rest *r, struct rn_buf *out)
+void rn_by_container_print(struct rn_rest *r, struct rn_buf *out)
 {
     struct series s = { .rest = r, .out = out };
 

@@ -6,7 +6,7 @@
 
 /* Prints the metrics by container; and the number under which a container's
  * requests are counted. */
-void rn_series_print(struct rn_rest *r, struct rn_buf *out);
-uint64_t rn_series_number(struct rn_rid container);
+void rn_by_container_print(struct rn_rest *r, struct rn_buf *out);
+uint64_t rn_by_container_number(struct rn_rid container);
 
 #endif

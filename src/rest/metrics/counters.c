@@ -2,7 +2,7 @@
 #include "rest/metrics/counters.h"
 
 #include "access/access_path.h"
-#include "rest/metrics/catalog.h"
+#include "rest/metrics/metric_table.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -35,28 +35,28 @@ struct stripe {
     struct times durations[RN_HTTP_METHODS];
     struct times feed_waits, queries;
     counter bytes_in, bytes_out;
-    counter centiunits[RN_TALLY_CONTAINERS + 1];
+    counter centiunits[RN_COUNTED_CONTAINERS + 1];
     counter feed_reads[RN_FEED_RESULTS], feed_items;
     counter ways[RN_ACCESS_KINDS], examined, returned;
 };
 
-struct rn_tally {
+struct rn_rest_counters {
     _Atomic int
         statuses[STATUSES]; /* the status of each row; 0: not yet used */
     counter rejects[RN_REJECTS];
     counter aborts[RN_ABORTS];
     counter tokens;
-    counter containers[RN_TALLY_CONTAINERS]; /* the container of each slot; 0:
+    counter containers[RN_COUNTED_CONTAINERS]; /* the container of each slot; 0:
                                                 free */
     struct stripe stripes[STRIPES];
 };
 
-struct rn_tally *rn_tally_new(void)
+struct rn_rest_counters *rn_rest_counters_new(void)
 {
-    return rn_new(sizeof(struct rn_tally));
+    return rn_new(sizeof(struct rn_rest_counters));
 }
 
-void rn_tally_free(struct rn_tally *t)
+void rn_rest_counters_free(struct rn_rest_counters *t)
 {
     rn_free(t);
 }
@@ -71,7 +71,7 @@ static uint64_t get(counter *c)
     return atomic_load_explicit(c, memory_order_relaxed);
 }
 
-static struct stripe *own_stripe(struct rn_tally *t)
+static struct stripe *own_stripe(struct rn_rest_counters *t)
 {
     static atomic_uint next;
     static _Thread_local unsigned
@@ -83,7 +83,7 @@ static struct stripe *own_stripe(struct rn_tally *t)
 }
 
 /* The row of a status, allocated at its first use. */
-static size_t row_of(struct rn_tally *t, int status)
+static size_t row_of(struct rn_rest_counters *t, int status)
 {
     for (size_t i = 0; i < STATUSES - 1; i++) {
         int seen = atomic_load_explicit(&t->statuses[i], memory_order_relaxed);
@@ -105,7 +105,8 @@ static void add_time(struct times *t, int64_t ns)
     add(&t->ns, value);
 }
 
-void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r)
+void rn_rest_counters_request(struct rn_rest_counters *t,
+                              const struct rn_rest_counters_request *r)
 {
     struct stripe *s = own_stripe(t);
 
@@ -113,19 +114,19 @@ void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r)
     add_time(&s->durations[r->method], r->ns);
     add(&s->bytes_in, r->bytes_in);
     add(&s->bytes_out, r->bytes_out);
-    add(&s->centiunits[rn_tally_place(t, r->container)],
+    add(&s->centiunits[rn_rest_counters_place(t, r->container)],
         (uint64_t)(r->units * 100 + 0.5));
 }
 
 /* Two threads may allocate two slots for one container, if a slot becomes free
  * in between; by_container.c adds them up. */
-size_t rn_tally_place(struct rn_tally *t, uint64_t container)
+size_t rn_rest_counters_place(struct rn_rest_counters *t, uint64_t container)
 {
-    size_t none = RN_TALLY_CONTAINERS, empty = none;
+    size_t none = RN_COUNTED_CONTAINERS, empty = none;
     uint64_t nobody = 0;
 
-    for (size_t i = 0; container && i < RN_TALLY_CONTAINERS; i++) {
-        size_t at = (container + i) % RN_TALLY_CONTAINERS;
+    for (size_t i = 0; container && i < RN_COUNTED_CONTAINERS; i++) {
+        size_t at = (container + i) % RN_COUNTED_CONTAINERS;
         uint64_t whose = get(&t->containers[at]);
 
         if (whose == container)
@@ -139,27 +140,28 @@ size_t rn_tally_place(struct rn_tally *t, uint64_t container)
     return none;
 }
 
-uint64_t rn_tally_container(struct rn_tally *t, size_t place)
+uint64_t rn_rest_counters_container(struct rn_rest_counters *t, size_t place)
 {
     return get(&t->containers[place]);
 }
 
-void rn_tally_forget(struct rn_tally *t, size_t place)
+void rn_rest_counters_forget(struct rn_rest_counters *t, size_t place)
 {
     for (size_t i = 0; i < STRIPES; i++) {
         counter *of = t->stripes[i].centiunits;
-        add(&of[RN_TALLY_CONTAINERS], atomic_exchange(&of[place], 0));
+        add(&of[RN_COUNTED_CONTAINERS], atomic_exchange(&of[place], 0));
     }
     atomic_store(&t->containers[place], 0);
 }
 
-void rn_tally_reject(struct rn_tally *t, enum rn_reject why)
+void rn_rest_counters_reject(struct rn_rest_counters *t, enum rn_reject why)
 {
     add(&t->rejects[why], 1);
 }
 
-void rn_tally_feed(struct rn_tally *t, enum rn_feed_result result,
-                   uint64_t items, int64_t waited_ns)
+void rn_rest_counters_feed(struct rn_rest_counters *t,
+                           enum rn_feed_result result, uint64_t items,
+                           int64_t waited_ns)
 {
     struct stripe *s = own_stripe(t);
 
@@ -169,8 +171,8 @@ void rn_tally_feed(struct rn_tally *t, enum rn_feed_result result,
         add_time(&s->feed_waits, waited_ns);
 }
 
-void rn_tally_query(struct rn_tally *t, int64_t ns,
-                    const struct rn_query_note *n)
+void rn_rest_counters_query(struct rn_rest_counters *t, int64_t ns,
+                            const struct rn_query_note *n)
 {
     struct stripe *s = own_stripe(t);
 
@@ -181,12 +183,12 @@ void rn_tally_query(struct rn_tally *t, int64_t ns,
     add(&s->returned, n->returned);
 }
 
-void rn_tally_abort(struct rn_tally *t, enum rn_query_abort why)
+void rn_rest_counters_abort(struct rn_rest_counters *t, enum rn_query_abort why)
 {
     add(&t->aborts[why], 1);
 }
 
-void rn_tally_token(struct rn_tally *t)
+void rn_rest_counters_token(struct rn_rest_counters *t)
 {
     add(&t->tokens, 1);
 }
@@ -200,7 +202,7 @@ void rn_tally_token(struct rn_tally *t)
             (out) += get(&(t)->stripes[stripe_no].member);                     \
     } while (0)
 
-double rn_tally_units(struct rn_tally *t, size_t place)
+double rn_rest_counters_units(struct rn_rest_counters *t, size_t place)
 {
     uint64_t n;
 
@@ -208,7 +210,7 @@ double rn_tally_units(struct rn_tally *t, size_t place)
     return (double)n / 100;
 }
 
-uint64_t rn_tally_status(struct rn_tally *t, int status)
+uint64_t rn_rest_counters_status(struct rn_rest_counters *t, int status)
 {
     size_t row = row_of(t, status);
     uint64_t total = 0, n;
@@ -230,9 +232,10 @@ static struct rn_view kind_label(size_t kind)
                                    : rn_kind_word((enum rn_kind)kind);
 }
 
-static enum rn_code print_requests(struct rn_tally *t, struct rn_buf *out)
+static enum rn_code print_requests(struct rn_rest_counters *t,
+                                   struct rn_buf *out)
 {
-    enum rn_code rc = rn_figure_begin(out, "runnel_http_requests_total");
+    enum rn_code rc = rn_metric_begin(out, "runnel_http_requests_total");
 
     for (size_t i = 0; !rc && i < (size_t)STATUSES * CELLS; i++) {
         size_t row = i / CELLS, kind = i % KINDS;
@@ -254,7 +257,7 @@ static enum rn_code print_requests(struct rn_tally *t, struct rn_buf *out)
 }
 
 /* The sum of this histogram over all stripes. */
-static enum rn_code print_times(struct rn_tally *t, size_t place,
+static enum rn_code print_times(struct rn_rest_counters *t, size_t place,
                                 const char *name, const char *label,
                                 struct rn_buf *out)
 {
@@ -271,10 +274,11 @@ static enum rn_code print_times(struct rn_tally *t, size_t place,
     return rn_histogram_print(&h, &rn_scale_times, name, label, out);
 }
 
-static enum rn_code print_durations(struct rn_tally *t, struct rn_buf *out)
+static enum rn_code print_durations(struct rn_rest_counters *t,
+                                    struct rn_buf *out)
 {
     const char *name = "runnel_http_request_duration_seconds";
-    enum rn_code rc = rn_figure_begin(out, name);
+    enum rn_code rc = rn_metric_begin(out, name);
     char label[32];
 
     for (size_t m = 0; !rc && m < RN_HTTP_METHODS; m++) {
@@ -290,7 +294,7 @@ static enum rn_code print_durations(struct rn_tally *t, struct rn_buf *out)
 static enum rn_code print_count(struct rn_buf *out, const char *name,
                                 uint64_t n)
 {
-    enum rn_code rc = rn_figure_begin(out, name);
+    enum rn_code rc = rn_metric_begin(out, name);
 
     return rc ? rc
               : rn_buf_printf(out, "%s %llu\n", name, (unsigned long long)n);
@@ -304,7 +308,7 @@ static enum rn_code print_labelled(struct rn_buf *out, const char *name,
                          (unsigned long long)n);
 }
 
-static enum rn_code print_sums(struct rn_tally *t, struct rn_buf *out)
+static enum rn_code print_sums(struct rn_rest_counters *t, struct rn_buf *out)
 {
     const char *rejected = "runnel_http_rejected_total";
     uint64_t in, bytes_out;
@@ -319,18 +323,18 @@ static enum rn_code print_sums(struct rn_tally *t, struct rn_buf *out)
         rc = print_count(out, "runnel_resource_tokens_issued_total",
                          get(&t->tokens));
     if (!rc)
-        rc = rn_figure_begin(out, rejected);
+        rc = rn_metric_begin(out, rejected);
     for (size_t i = 0; !rc && i < RN_REJECTS; i++)
         rc = print_labelled(out, rejected, "reason", reject_names[i],
                             get(&t->rejects[i]));
     return rc;
 }
 
-static enum rn_code print_feed(struct rn_tally *t, struct rn_buf *out)
+static enum rn_code print_feed(struct rn_rest_counters *t, struct rn_buf *out)
 {
     const char *reads = "runnel_feed_reads_total";
     const char *wait = "runnel_feed_wait_seconds";
-    enum rn_code rc = rn_figure_begin(out, reads);
+    enum rn_code rc = rn_metric_begin(out, reads);
     uint64_t n;
 
     for (size_t i = 0; !rc && i < RN_FEED_RESULTS; i++) {
@@ -341,16 +345,17 @@ static enum rn_code print_feed(struct rn_tally *t, struct rn_buf *out)
     if (!rc)
         rc = print_count(out, "runnel_feed_items_total", n);
     if (!rc)
-        rc = rn_figure_begin(out, wait);
+        rc = rn_metric_begin(out, wait);
     return rc ? rc
               : print_times(t, offsetof(struct stripe, feed_waits), wait, "",
                             out);
 }
 
-static enum rn_code print_queries(struct rn_tally *t, struct rn_buf *out)
+static enum rn_code print_queries(struct rn_rest_counters *t,
+                                  struct rn_buf *out)
 {
     const char *name = "runnel_query_duration_seconds";
-    enum rn_code rc = rn_figure_begin(out, name);
+    enum rn_code rc = rn_metric_begin(out, name);
     uint64_t n;
 
     if (!rc)
@@ -363,7 +368,7 @@ static enum rn_code print_queries(struct rn_tally *t, struct rn_buf *out)
         rc = print_count(out, "runnel_query_docs_returned_total", n);
     name = "runnel_query_index_used_total";
     if (!rc)
-        rc = rn_figure_begin(out, name);
+        rc = rn_metric_begin(out, name);
     for (size_t i = 0; !rc && i < RN_ACCESS_KINDS; i++) {
         SUM(t, n, ways[i]);
         rc = print_labelled(out, name, "kind",
@@ -371,14 +376,15 @@ static enum rn_code print_queries(struct rn_tally *t, struct rn_buf *out)
     }
     name = "runnel_query_aborted_total";
     if (!rc)
-        rc = rn_figure_begin(out, name);
+        rc = rn_metric_begin(out, name);
     for (size_t i = 0; !rc && i < RN_ABORTS; i++)
         rc = print_labelled(out, name, "reason", abort_names[i],
                             get(&t->aborts[i]));
     return rc;
 }
 
-enum rn_code rn_tally_print(struct rn_tally *t, struct rn_buf *out)
+enum rn_code rn_rest_counters_print(struct rn_rest_counters *t,
+                                    struct rn_buf *out)
 {
     enum rn_code rc = print_requests(t, out);
 
@@ -393,7 +399,8 @@ enum rn_code rn_tally_print(struct rn_tally *t, struct rn_buf *out)
 
 /* ---- the wall clock ------------------------------------------------------ */
 
-int64_t rn_jumps_note(struct rn_jumps *j, int64_t wall_ms, int64_t mono_ns)
+int64_t rn_clock_jumps_note(struct rn_clock_jumps *j, int64_t wall_ms,
+                            int64_t mono_ns)
 {
     int64_t now = wall_ms - mono_ns / 1000000;
     int64_t old = atomic_load_explicit(&j->offset_ms, memory_order_relaxed);

@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-struct rn_tally;
+struct rn_rest_counters;
 
 enum rn_reject {
     RN_REJECT_CONNECTIONS, /* above the connection limit */
@@ -42,55 +42,63 @@ enum rn_feed_result {
 enum rn_query_abort { RN_ABORT_STEPS, RN_ABORT_MEMORY, RN_ABORTS };
 
 /* The number of containers that have a counter of their own. */
-enum { RN_TALLY_CONTAINERS = 64 };
+enum { RN_COUNTED_CONTAINERS = 64 };
 
-struct rn_tally_request {
+struct rn_rest_counters_request {
     enum rn_http_method method;
     enum rn_kind kind; /* RN_KINDS: no resource */
     int status;
     int64_t ns;
     uint64_t bytes_in, bytes_out;
     double units;
-    uint64_t container; /* see rn_tally_place; 0: no container */
+    uint64_t container; /* see rn_rest_counters_place; 0: no container */
 };
 
-struct rn_tally *rn_tally_new(void) RN_CHECK; /* NULL if out of memory */
-void rn_tally_free(struct rn_tally *t);       /* NULL is allowed */
+struct rn_rest_counters *
+rn_rest_counters_new(void) RN_CHECK; /* NULL if out of memory */
+void rn_rest_counters_free(struct rn_rest_counters *t); /* NULL is allowed */
 
-void rn_tally_request(struct rn_tally *t, const struct rn_tally_request *r);
-void rn_tally_reject(struct rn_tally *t, enum rn_reject why);
+void rn_rest_counters_request(struct rn_rest_counters *t,
+                              const struct rn_rest_counters_request *r);
+void rn_rest_counters_reject(struct rn_rest_counters *t, enum rn_reject why);
 /* `waited_ns` is 0 if the read was not parked. */
-void rn_tally_feed(struct rn_tally *t, enum rn_feed_result result,
-                   uint64_t items, int64_t waited_ns);
-void rn_tally_query(struct rn_tally *t, int64_t ns,
-                    const struct rn_query_note *n);
-void rn_tally_abort(struct rn_tally *t, enum rn_query_abort why);
-void rn_tally_token(struct rn_tally *t); /* a permission's token was created */
-/* A container's slot, allocated if one is free; otherwise RN_TALLY_CONTAINERS,
- * the slot that all other containers share.  The container's number is not 0
- * and should differ from others in its low bits. */
-size_t rn_tally_place(struct rn_tally *t, uint64_t container);
-uint64_t rn_tally_container(struct rn_tally *t, size_t place); /* 0: none */
-double rn_tally_units(struct rn_tally *t, size_t place);
+void rn_rest_counters_feed(struct rn_rest_counters *t,
+                           enum rn_feed_result result, uint64_t items,
+                           int64_t waited_ns);
+void rn_rest_counters_query(struct rn_rest_counters *t, int64_t ns,
+                            const struct rn_query_note *n);
+void rn_rest_counters_abort(struct rn_rest_counters *t,
+                            enum rn_query_abort why);
+void rn_rest_counters_token(
+    struct rn_rest_counters *t); /* a permission's token was created */
+/* A container's slot, allocated if one is free; otherwise
+ * RN_COUNTED_CONTAINERS, the slot that all other containers share.  The
+ * container's number is not 0 and should differ from others in its low bits. */
+size_t rn_rest_counters_place(struct rn_rest_counters *t, uint64_t container);
+uint64_t rn_rest_counters_container(struct rn_rest_counters *t,
+                                    size_t place); /* 0: none */
+double rn_rest_counters_units(struct rn_rest_counters *t, size_t place);
 /* The container was deleted: frees its slot and adds its units to the shared
  * slot. */
-void rn_tally_forget(struct rn_tally *t, size_t place);
+void rn_rest_counters_forget(struct rn_rest_counters *t, size_t place);
 
 /* The number of answers with this status. */
-uint64_t rn_tally_status(struct rn_tally *t, int status);
-enum rn_code rn_tally_print(struct rn_tally *t, struct rn_buf *out) RN_CHECK;
+uint64_t rn_rest_counters_status(struct rn_rest_counters *t, int status);
+enum rn_code rn_rest_counters_print(struct rn_rest_counters *t,
+                                    struct rn_buf *out) RN_CHECK;
 
 /* ---- the wall clock ------------------------------------------------------ */
 
 /* Detects jumps of the wall clock against the monotonic clock.
  * Zero-initialised is ready. */
-struct rn_jumps {
+struct rn_clock_jumps {
     _Atomic int64_t offset_ms; /* wall - monotonic; 0: not yet known */
     atomic_ullong count;
 };
 
 /* The milliseconds by which the wall clock has jumped since the last call; 0 if
  * it did not, or was only slewed.  Each jump is returned to one caller. */
-int64_t rn_jumps_note(struct rn_jumps *j, int64_t wall_ms, int64_t mono_ns);
+int64_t rn_clock_jumps_note(struct rn_clock_jumps *j, int64_t wall_ms,
+                            int64_t mono_ns);
 
 #endif

@@ -11,7 +11,7 @@
 #include "rest/metrics/by_container.h"
 
 #include "access/result_cache.h"
-#include "rest/metrics/catalog.h"
+#include "rest/metrics/metric_table.h"
 #include "waiters/waiters.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@
 
 static void metric(struct rn_buf *out, const char *name, double value)
 {
-    (void)!rn_figure_begin(out, name);
+    (void)!rn_metric_begin(out, name);
     (void)!rn_buf_printf(out, "%s %.17g\n", name, value);
 }
 
@@ -40,24 +40,24 @@ static void print_requests(struct rn_rest *r, struct rn_buf *out)
     int throttled = rn_status_of(RN_THROTTLED, RN_REASON_NONE)->http;
     size_t readers = rn_waiters_count(rn_engine_waiters(r->engine));
 
-    (void)!rn_tally_print(r->tally, out);
+    (void)!rn_rest_counters_print(r->counters, out);
     metric(out, "runnel_inflight_requests", (double)atomic_load(&r->calls));
     metric(out, "runnel_feed_readers", (double)readers);
     metric(out, "runnel_throttled_total",
-           (double)rn_tally_status(r->tally, throttled));
+           (double)rn_rest_counters_status(r->counters, throttled));
     if (r->opts.connections) {
-        (void)!rn_figure_begin(out, "runnel_http_connections");
+        (void)!rn_metric_begin(out, "runnel_http_connections");
         labelled(out, "runnel_http_connections", "state", "open",
                  (double)atomic_load(r->opts.connections));
     }
-    (void)!rn_figure_begin(out, name);
+    (void)!rn_metric_begin(out, name);
     for (size_t i = 0; i < RN_AUTH_FAILURES; i++)
         labelled(out, name, "reason", reasons[i],
                  (double)atomic_load(&r->auth_failures[i]));
     metric(out, "runnel_auth_delayed_total",
            (double)atomic_load(&r->held_total));
     name = "runnel_auth_key_last_used_timestamp_seconds";
-    (void)!rn_figure_begin(out, name);
+    (void)!rn_metric_begin(out, name);
     for (size_t i = 0; i < RN_KEYS; i++) {
         labelled(out, name, "key",
                  i == RN_KEY_WELL_KNOWN ? "emulator" : rn_keys_name(i),
@@ -69,7 +69,7 @@ static void histogram(struct rn_buf *out, const char *name,
                       const struct rn_scale *scale,
                       const struct rn_histogram *h)
 {
-    (void)!rn_figure_begin(out, name);
+    (void)!rn_metric_begin(out, name);
     (void)!rn_histogram_print(h, scale, name, "", out);
 }
 
@@ -164,7 +164,7 @@ static void print_vitals(struct rn_rest *r, struct rn_buf *out)
     histogram(out, "runnel_event_loop_stall_seconds", &rn_scale_times,
               &v.turns);
     histogram(out, "runnel_query_wait_seconds", &rn_scale_times, &v.waits);
-    (void)!rn_figure_begin(out, name);
+    (void)!rn_metric_begin(out, name);
     labelled(out, name, "pool", "unsent", (double)v.unsent_bytes);
     labelled(out, name, "pool", "answers",
              (double)rn_result_cache_bytes(r->result_cache));
@@ -188,10 +188,10 @@ static void print_process(struct rn_rest *r, struct rn_buf *out)
            (double)atomic_load(&r->jumps.count));
     metric(out, "runnel_log_lines_lost_total",
            (double)rn_log_lost(r->opts.log));
-    (void)!rn_figure_begin(out, "runnel_build_info");
+    (void)!rn_metric_begin(out, "runnel_build_info");
     (void)!rn_buf_printf(out, "runnel_build_info{version=\"%s\"} 1\n",
                          RUNNEL_VERSION);
-    (void)!rn_figure_begin(out, "runnel_config_info");
+    (void)!rn_metric_begin(out, "runnel_config_info");
     (void)!rn_buf_printf(out, "runnel_config_info{%.*s} 1\n",
                          RN_FMT(r->opts.config));
 }
@@ -204,7 +204,7 @@ static void print_security(struct rn_rest *r, struct rn_buf *out)
     bool found[RN_INSECURE];
 
     rn_insecure_find(r, found);
-    (void)!rn_figure_begin(out, name);
+    (void)!rn_metric_begin(out, name);
     for (size_t i = 0; i < RN_INSECURE; i++)
         labelled(out, name, "reason", rn_insecure_names[i], found[i]);
     if (not_after)
@@ -214,7 +214,7 @@ static void print_security(struct rn_rest *r, struct rn_buf *out)
 enum rn_code rn_metrics_print(struct rn_rest *r, struct rn_buf *out)
 {
     print_requests(r, out);
-    rn_series_print(r, out);
+    rn_by_container_print(r, out);
     print_commits(r, out);
     print_store(r, out);
     print_vitals(r, out);

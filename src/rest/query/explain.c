@@ -34,7 +34,7 @@ enum {
 };
 
 struct explained {
-    struct rn_asked asked;
+    struct rn_query_request request;
     struct rn_snapshot reading;
     struct rn_documents_scan scan;
     struct rn_access access;
@@ -86,13 +86,13 @@ static enum rn_code run_once(struct explained *e, bool no_order)
     struct rn_query_limits limits = {
         .steps = STEPS_MAX,
         .now_us = rn_engine_now_us(x->rest->engine),
-        .resume = e->asked.resume,
+        .resume = e->request.resume,
         .is_late = is_late,
         .clock = e,
     };
     struct rn_access_ask ask = { .scope = e->scan,
-                                 .query = e->asked.query,
-                                 .resume = e->asked.resume,
+                                 .query = e->request.query,
+                                 .resume = e->request.resume,
                                  .no_order = no_order,
                                  .matched = &e->stats.matched };
     enum rn_code rc =
@@ -103,14 +103,14 @@ static enum rn_code run_once(struct explained *e, bool no_order)
     if (e->access.kind == RN_ACCESS_ORDER)
         limits.group = &e->access.group;
     e->rows = 0;
-    return rn_query_run(e->asked.query, &source, &sink, &limits, &e->stats,
+    return rn_query_run(e->request.query, &source, &sink, &limits, &e->stats,
                         &x->err);
 }
 
 static enum rn_code run_query(struct explained *e)
 {
     struct rn_context *x = e->x;
-    enum rn_code rc = rn_asked_read(&e->asked, x);
+    enum rn_code rc = rn_query_request_read(&e->request, x);
 
     if (!rc)
         rc = rn_context_scope(x, &e->scan);
@@ -191,8 +191,8 @@ static void print_access(struct rn_json_out *o, const struct explained *e)
 static void print_missed(struct rn_json_out *o, const struct explained *e)
 {
     struct rn_index_advisor m = { .access = &e->access,
-                                  .query = e->asked.query,
-                                  .policy = &e->asked.policy,
+                                  .query = e->request.query,
+                                  .policy = &e->request.policy,
                                   .stats = &e->stats };
     struct rn_index_key keys[RN_INDEX_KEYS_MAX];
     uint32_t count = 0;
@@ -205,7 +205,7 @@ static void print_missed(struct rn_json_out *o, const struct explained *e)
 static void print_plan(struct rn_json_out *o, struct explained *e)
 {
     struct rn_buf plan = RN_BUF_INIT(PLAN_MAX);
-    enum rn_code rc = rn_asked_plan(&e->asked, e->x, &plan);
+    enum rn_code rc = rn_query_request_plan(&e->request, e->x, &plan);
 
     rn_json_out_key(o, RN_LIT("plan"));
     if (rc)
@@ -250,8 +250,8 @@ static enum rn_rest_step explain(struct rn_call *call)
     rn_access_close(&e->access);
     rn_snapshot_end(&e->reading);
     if (rc)
-        return rn_asked_refuse(&e->asked, x, rc);
-    rn_asked_release(&e->asked);
+        return rn_query_request_refuse(&e->request, x, rc);
+    rn_query_request_release(&e->request);
     return rn_reply_json(x, RN_STATUS_OK);
 }
 

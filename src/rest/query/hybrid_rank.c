@@ -10,7 +10,7 @@ enum {
 };
 
 struct work {
-    struct rn_ranking *k;
+    struct rn_hybrid_rank *k;
     struct rn_query_stats *stats;
     struct rn_arena arena; /* memory of the result, kept to the end */
     struct rn_buf plan_text, statistics_text;
@@ -61,7 +61,7 @@ static enum rn_code run_query(struct work *w, const struct rn_query *q,
 static enum rn_code run_text(struct work *w, struct rn_view text,
                              const struct rn_sink *sink)
 {
-    struct rn_asked *a = w->k->asked;
+    struct rn_query_request *a = w->k->request;
     struct rn_query_input in = { .text = text, .policy = &a->policy };
     struct rn_query *q;
     enum rn_code rc;
@@ -257,7 +257,8 @@ static enum rn_code send(struct work *w, const struct rn_sink *sink)
 
 static enum rn_code make_plan(struct work *w)
 {
-    enum rn_code rc = rn_asked_plan(w->k->asked, w->k->x, &w->plan_text);
+    enum rn_code rc =
+        rn_query_request_plan(w->k->request, w->k->x, &w->plan_text);
 
     if (!rc)
         rc = rn_json_parse(&w->plan, rn_buf_view(&w->plan_text), &w->k->x->err);
@@ -265,8 +266,9 @@ static enum rn_code make_plan(struct work *w)
     return rc;
 }
 
-enum rn_code rn_ranking_run(struct rn_ranking *k, const struct rn_sink *sink,
-                            struct rn_query_stats *stats)
+enum rn_code rn_hybrid_rank_run(struct rn_hybrid_rank *k,
+                                const struct rn_sink *sink,
+                                struct rn_query_stats *stats)
 {
     struct work w = { .k = k,
                       .stats = stats,

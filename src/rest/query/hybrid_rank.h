@@ -12,8 +12,8 @@
 #include "access/access_path.h"
 #include "rest/query/request.h"
 
-struct rn_ranking {
-    struct rn_asked *asked;
+struct rn_hybrid_rank {
+    struct rn_query_request *request;
     struct rn_context *x;
     struct rn_snapshot *reading;
     const struct rn_documents_scan *scope;
@@ -23,7 +23,8 @@ struct rn_ranking {
 
 /* Hands the rows to the sink, best first; `stats` are the totals of all queries
  * of the plan. */
-enum rn_code rn_ranking_run(struct rn_ranking *k, const struct rn_sink *sink,
-                            struct rn_query_stats *stats) RN_CHECK;
+enum rn_code rn_hybrid_rank_run(struct rn_hybrid_rank *k,
+                                const struct rn_sink *sink,
+                                struct rn_query_stats *stats) RN_CHECK;
 
 #endif

@@ -345,8 +345,8 @@ static enum rn_code escape(struct rn_view text, struct rn_buf *out)
     return rc;
 }
 
-void rn_utilization_add(struct rn_context *x, const struct rn_query_cost *c,
-                        bool is_old)
+void rn_index_metrics_add(struct rn_context *x, const struct rn_query_cost *c,
+                          bool is_old)
 {
     struct uses u = { .cost = c, .arena = &x->call->arena, .is_old = is_old };
     struct rn_buf json = RN_BUF_INIT(INDEX_TEXT_MAX);

@@ -7,7 +7,7 @@
 
 /* Adds the header: the indexes that the query uses, and those that it could
  * use. */
-void rn_utilization_add(struct rn_context *x, const struct rn_query_cost *cost,
-                        bool is_old);
+void rn_index_metrics_add(struct rn_context *x,
+                          const struct rn_query_cost *cost, bool is_old);
 
 #endif

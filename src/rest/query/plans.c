@@ -32,8 +32,8 @@ static enum rn_code place(void *context, const struct rn_value *values,
     return rc ? rc : rn_buf_add(max, rn_epk_print(&range.max, text));
 }
 
-enum rn_code rn_asked_plan(struct rn_asked *a, struct rn_context *x,
-                           struct rn_buf *out)
+enum rn_code rn_query_request_plan(struct rn_query_request *a,
+                                   struct rn_context *x, struct rn_buf *out)
 {
     const struct rn_pkdef *def = &x->container->container->pkdef;
     struct rn_plan_keys keys = {
@@ -48,17 +48,18 @@ enum rn_code rn_asked_plan(struct rn_asked *a, struct rn_context *x,
     return rn_query_plan_print(a->query, &keys, &a->faults, out, &x->err);
 }
 
-enum rn_rest_step rn_asked_give_plan(struct rn_asked *a, struct rn_context *x)
+enum rn_rest_step rn_query_request_give_plan(struct rn_query_request *a,
+                                             struct rn_context *x)
 {
     const struct rn_status *status =
         rn_status_of(RN_BAD_REQUEST, RN_REASON_CROSS_PARTITION);
     struct rn_buf plan = RN_BUF_INIT(16 << 20);
     struct rn_json_out o = RN_JSON_OUT_INIT(&x->call->body);
-    enum rn_code rc = rn_asked_plan(a, x, &plan);
+    enum rn_code rc = rn_query_request_plan(a, x, &plan);
 
     if (rc) {
         rn_buf_release(&plan);
-        return rn_asked_refuse(a, x, rc);
+        return rn_query_request_refuse(a, x, rc);
     }
     rn_buf_clear(&x->call->body);
     rn_json_out_object_begin(&o);
@@ -71,7 +72,7 @@ enum rn_rest_step rn_asked_give_plan(struct rn_asked *a, struct rn_context *x)
     rn_json_out_object_end(&o);
     (void)!rn_json_out_finish(&o);
     rn_buf_release(&plan);
-    rn_asked_release(a);
+    rn_query_request_release(a);
     rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     rn_reply_charge(x, RN_CHARGE_METADATA);
     rn_fail_reason(&x->err, RN_REASON_CROSS_PARTITION, "%s", status->text);
@@ -80,17 +81,17 @@ enum rn_rest_step rn_asked_give_plan(struct rn_asked *a, struct rn_context *x)
 
 enum rn_rest_step rn_rest_query_plan(struct rn_context *x)
 {
-    struct rn_asked asked;
+    struct rn_query_request request;
     enum rn_code rc = rn_context_find_container(x);
 
     if (rc)
         return rn_reply_fail(x, rc);
-    rc = rn_asked_read(&asked, x);
+    rc = rn_query_request_read(&request, x);
     if (!rc)
-        rc = rn_asked_plan(&asked, x, &x->call->body);
+        rc = rn_query_request_plan(&request, x, &x->call->body);
     if (rc)
-        return rn_asked_refuse(&asked, x, rc);
-    rn_asked_release(&asked);
+        return rn_query_request_refuse(&request, x, rc);
+    rn_query_request_release(&request);
     rn_reply_charge(x, RN_CHARGE_METADATA);
     return rn_reply_json(x, RN_STATUS_OK);
 }

@@ -7,9 +7,11 @@
 rn_handler_fn rn_rest_query_plan;
 
 /* Prints the plan for several ranges as JSON. */
-enum rn_code rn_asked_plan(struct rn_asked *a, struct rn_context *x,
-                           struct rn_buf *out) RN_CHECK;
+enum rn_code rn_query_request_plan(struct rn_query_request *a,
+                                   struct rn_context *x,
+                                   struct rn_buf *out) RN_CHECK;
 /* Answers that the client must execute a plan itself, and releases. */
-enum rn_rest_step rn_asked_give_plan(struct rn_asked *a, struct rn_context *x);
+enum rn_rest_step rn_query_request_give_plan(struct rn_query_request *a,
+                                             struct rn_context *x);
 
 #endif

@@ -87,10 +87,10 @@ static enum rn_code check_cross(struct rn_context *x, const struct rn_query *q)
 static enum rn_code read_request(struct rn_query_page *p)
 {
     struct rn_context *x = p->x;
-    enum rn_code rc = rn_asked_read(&p->asked, x);
+    enum rn_code rc = rn_query_request_read(&p->request, x);
 
     if (!rc)
-        rc = check_cross(x, p->asked.query);
+        rc = check_cross(x, p->request.query);
     if (!rc)
         rc = rn_context_count(x, &p->max);
     if (!rc && x->link.kind == RN_KIND_DOCUMENT)
@@ -106,7 +106,7 @@ static enum rn_code read_request(struct rn_query_page *p)
 static enum rn_code be_strict(struct rn_query_page *p, bool *is_for_client)
 {
     struct rn_context *x = p->x;
-    const struct rn_query *q = p->asked.query;
+    const struct rn_query *q = p->request.query;
     bool is_one = false;
     enum rn_code rc = RN_OK;
 
@@ -132,9 +132,9 @@ static enum rn_code find_merger(struct rn_query_page *p, bool *is_for_client)
     *is_for_client = false;
     if (x->link.kind != RN_KIND_DOCUMENT)
         return RN_OK;
-    if (rn_query_is_ranked(p->asked.query))
+    if (rn_query_is_ranked(p->request.query))
         *is_for_client = !x->has_pk;
-    else if (rn_query_is_by_vector(p->asked.query))
+    else if (rn_query_is_by_vector(p->request.query))
         *is_for_client = !is_placed(x);
     else if (x->rest->opts.strict)
         return be_strict(p, is_for_client);
@@ -196,7 +196,7 @@ static enum rn_code run_once(struct rn_query_page *p, bool no_order)
     rn_buf_clear(&x->call->body);
     rn_query_page_begin(p);
     p->end = p->limits.from;
-    return rn_query_run(p->asked.query, &source, &sink, &p->limits, &p->stats,
+    return rn_query_run(p->request.query, &source, &sink, &p->limits, &p->stats,
                         &x->err);
 }
 
@@ -205,12 +205,12 @@ static enum rn_code rank(struct rn_query_page *p)
 {
     struct rn_context *x = p->x;
     struct rn_sink sink = { p, rn_query_page_take };
-    struct rn_ranking k = { .asked = &p->asked,
-                            .x = x,
-                            .reading = &p->reading,
-                            .scope = &p->scan,
-                            .limits = p->limits,
-                            .skip = p->limits.from.rows };
+    struct rn_hybrid_rank k = { .request = &p->request,
+                                .x = x,
+                                .reading = &p->reading,
+                                .scope = &p->scan,
+                                .limits = p->limits,
+                                .skip = p->limits.from.rows };
     enum rn_code rc = rn_snapshot_begin(&p->reading, x->rest->engine,
                                         x->container->container, &x->err);
 
@@ -221,18 +221,18 @@ static enum rn_code rank(struct rn_query_page *p)
     k.limits.from = (struct rn_query_place){ 0 };
     rn_query_page_begin(p);
     p->end = p->limits.from;
-    return rn_ranking_run(&k, &sink, &p->stats);
+    return rn_hybrid_rank_run(&k, &sink, &p->stats);
 }
 
 static enum rn_code compute_page(struct rn_query_page *p)
 {
     struct rn_context *x = p->x;
-    bool is_ranked = rn_query_is_ranked(p->asked.query);
+    bool is_ranked = rn_query_is_ranked(p->request.query);
     enum rn_code rc;
 
     p->held = 0;
     p->limits.now_us = rn_engine_now_us(x->rest->engine);
-    p->limits.resume = p->asked.resume;
+    p->limits.resume = p->request.resume;
     p->limits.steps = STEPS_MAX;
     p->limits.memory_bytes = MEMORY_MAX;
     p->limits.ahead_bytes = RN_CACHED_RESULT_BYTES_MAX;
@@ -241,7 +241,7 @@ static enum rn_code compute_page(struct rn_query_page *p)
     p->limits.clock = p;
     rn_random(x->rest->opts.env, &p->limits.seed, sizeof(p->limits.seed));
     rc = is_ranked ? rank(p)
-                   : run_once(p, rn_query_place_is_cut(p->asked.query,
+                   : run_once(p, rn_query_place_is_cut(p->request.query,
                                                        p->limits.from.after));
     if (!rc && p->access.has_given_up) {
         rn_access_close(&p->access);
@@ -268,8 +268,8 @@ static enum rn_code compute_page(struct rn_query_page *p)
  * which descend if the first key does. */
 static void tell_direction(struct rn_query_page *p)
 {
-    bool is_backward = rn_query_is_ordered(p->asked.query) &&
-                       rn_query_is_descending(p->asked.query);
+    bool is_backward = rn_query_is_ordered(p->request.query) &&
+                       rn_query_is_descending(p->request.query);
 
     rn_reply_text(
         p->x, RN_HEADER_QUERY_EXECUTION,
@@ -288,8 +288,8 @@ static enum rn_rest_step answer(struct rn_query_page *p,
         rn_query_token_add(p);
     if (x->link.kind == RN_KIND_DOCUMENT)
         tell_direction(p);
-    rn_costs_add(x, cost);
-    rn_asked_release(&p->asked);
+    rn_query_metrics_add(x, cost);
+    rn_query_request_release(&p->request);
     rn_reply_owner(x);
     rn_reply_number(x, RN_HEADER_ITEM_COUNT, p->count);
     rn_reply_charge(x, rn_charge_query(p->stats.document_bytes));
@@ -299,8 +299,8 @@ static enum rn_rest_step answer(struct rn_query_page *p,
 static void note_indexes(struct rn_query_page *p)
 {
     struct rn_index_advisor m = { .access = &p->access,
-                                  .query = p->asked.query,
-                                  .policy = &p->asked.policy,
+                                  .query = p->request.query,
+                                  .policy = &p->request.policy,
                                   .stats = &p->stats };
 
     rn_index_advisor_note(&m, p->x->container, &p->x->call->arena);
@@ -313,7 +313,7 @@ static enum rn_rest_step put_off(struct rn_query_page *p, size_t head_len)
 
     rn_query_source_close(p);
     rn_cached_result_free(p->answer);
-    rn_asked_release(&p->asked);
+    rn_query_request_release(&p->request);
     x->err = (struct rn_err){ 0 };
     x->call->res.head.len = head_len;
     return RN_REST_WORK;
@@ -340,7 +340,7 @@ static enum rn_rest_step run(struct rn_call *call)
     if (!rc)
         rc = find_merger(p, &is_for_client);
     if (!rc && is_for_client)
-        return rn_asked_give_plan(&p->asked, x);
+        return rn_query_request_give_plan(&p->request, x);
     if (!rc && is_deserted(p)) /* it waited that long for a worker */
         rc = RN_TIMEOUT;
     if (!rc)
@@ -354,8 +354,8 @@ static enum rn_rest_step run(struct rn_call *call)
                      "too long to go on with it");
     }
     cost.ran_ns = rn_mono_ns(env);
-    cost.query = p->asked.query;
-    cost.policy = &p->asked.policy;
+    cost.query = p->request.query;
+    cost.policy = &p->request.policy;
     cost.stats = &p->stats;
     cost.load_ns = p->load_ns;
     cost.access = p->access.reading ? &p->access : NULL;
@@ -367,9 +367,10 @@ static enum rn_rest_step run(struct rn_call *call)
     rn_cached_result_free(p->answer);
     if (p->stats.is_infinite) {
         x->err.reason = RN_REASON_NOT_JSON;
-        (void)rn_faults_add(&p->asked.faults, "4001", 0, 0, "%s", x->err.text);
+        (void)rn_faults_add(&p->request.faults, "4001", 0, 0, "%s",
+                            x->err.text);
     }
-    return rn_asked_refuse(&p->asked, x, rc);
+    return rn_query_request_refuse(&p->request, x, rc);
 }
 
 /* Thread: loop. */

@@ -47,7 +47,8 @@ static void add_times(struct rn_context *x, const struct rn_query_cost *c)
     rn_reply_text(x, RN_HEADER_QUERY_METRICS, text);
 }
 
-void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost)
+void rn_query_metrics_add(struct rn_context *x,
+                          const struct rn_query_cost *cost)
 {
     x->call->note.query = (struct rn_query_note){
         .examined = cost->stats->documents,
@@ -58,7 +59,7 @@ void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost)
     if (rn_context_flag(x, RN_HEADER_WANT_QUERY_METRICS))
         add_times(x, cost);
     if (rn_context_flag(x, RN_HEADER_WANT_INDEX_METRICS_2))
-        rn_utilization_add(x, cost, false);
+        rn_index_metrics_add(x, cost, false);
     else if (rn_context_flag(x, RN_HEADER_WANT_INDEX_METRICS))
-        rn_utilization_add(x, cost, true);
+        rn_index_metrics_add(x, cost, true);
 }

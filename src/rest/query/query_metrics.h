@@ -16,6 +16,7 @@ struct rn_query_cost {
 };
 
 /* Records the cost, and adds the headers that were requested. */
-void rn_costs_add(struct rn_context *x, const struct rn_query_cost *cost);
+void rn_query_metrics_add(struct rn_context *x,
+                          const struct rn_query_cost *cost);
 
 #endif

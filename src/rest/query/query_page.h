@@ -30,7 +30,7 @@ enum { RN_QUERY_OBJECTS = 64, RN_QUERY_OBJECT_PLACE = 16 };
 
 struct rn_query_page {
     struct rn_context *x;
-    struct rn_asked asked;
+    struct rn_query_request request;
     struct rn_query_limits limits;
     struct rn_query_stats stats;
     int64_t load_ns; /* time spent loading documents, if `is_timed` */
@@ -70,7 +70,7 @@ struct rn_query_page {
 
 static inline bool rn_query_page_is_whole(const struct rn_query_page *p)
 {
-    return !rn_query_is_streaming(p->asked.query);
+    return !rn_query_is_streaming(p->request.query);
 }
 
 void rn_query_page_begin(struct rn_query_page *p);

@@ -189,10 +189,10 @@ enum rn_code rn_query_source_open(struct rn_query_page *p,
                                   struct rn_source *source, bool no_order)
 {
     struct rn_context *x = p->x;
-    struct rn_access_ask ask = { .query = p->asked.query,
+    struct rn_access_ask ask = { .query = p->request.query,
                                  .order = p->order,
                                  .after = p->limits.from.after,
-                                 .resume = p->asked.resume,
+                                 .resume = p->request.resume,
                                  .no_order = no_order,
                                  .matched = &p->stats.matched };
     enum rn_code rc = RN_OK;

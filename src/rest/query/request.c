@@ -5,7 +5,8 @@
 #include "query/run/resume.h"
 #include "json/print.h"
 
-static enum rn_code read_policy(struct rn_asked *a, struct rn_context *x)
+static enum rn_code read_policy(struct rn_query_request *a,
+                                struct rn_context *x)
 {
     enum rn_code rc =
         rn_json_parse(&a->definition, x->container->body, &x->err);
@@ -16,7 +17,8 @@ static enum rn_code read_policy(struct rn_asked *a, struct rn_context *x)
     return rc;
 }
 
-static enum rn_code read_resume(struct rn_asked *a, struct rn_context *x)
+static enum rn_code read_resume(struct rn_query_request *a,
+                                struct rn_context *x)
 {
     uint32_t node = rn_json_find(&a->json, 0, RN_LIT("resumeFilter"));
     enum rn_json_kind kind = rn_json_kind(&a->json, node);
@@ -30,13 +32,14 @@ static enum rn_code read_resume(struct rn_asked *a, struct rn_context *x)
                                 a->resume, &x->err);
 }
 
-enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
+enum rn_code rn_query_request_read(struct rn_query_request *a,
+                                   struct rn_context *x)
 {
     struct rn_query_input in = { .json = &a->json };
     uint32_t text;
     enum rn_code rc;
 
-    *a = (struct rn_asked){ .query = NULL };
+    *a = (struct rn_query_request){ .query = NULL };
     rn_json_init(&a->json, NULL);
     rn_json_init(&a->definition, NULL);
     rc = rn_json_parse(&a->json, x->call->req->body, &x->err);
@@ -68,14 +71,14 @@ enum rn_code rn_asked_read(struct rn_asked *a, struct rn_context *x)
     return rc ? rc : read_resume(a, x);
 }
 
-void rn_asked_release(struct rn_asked *a)
+void rn_query_request_release(struct rn_query_request *a)
 {
     rn_json_release(&a->json);
     rn_json_release(&a->definition);
 }
 
-enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
-                                  enum rn_code rc)
+enum rn_rest_step rn_query_request_refuse(struct rn_query_request *a,
+                                          struct rn_context *x, enum rn_code rc)
 {
     const struct rn_status *status =
         rn_status_of(rc, (enum rn_reason)x->err.reason);
@@ -86,7 +89,7 @@ enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
         rn_faults_print(&a->faults, &faults) ||
         rn_buf_printf(&faults, "\r\nActivityId: %s", x->call->note.activity)) {
         rn_buf_release(&faults);
-        rn_asked_release(a);
+        rn_query_request_release(a);
         return rn_reply_fail(x, rc);
     }
     rn_buf_clear(&x->call->body);
@@ -98,7 +101,7 @@ enum rn_rest_step rn_asked_refuse(struct rn_asked *a, struct rn_context *x,
     rn_json_out_object_end(&o);
     (void)!rn_json_out_finish(&o);
     rn_buf_release(&faults);
-    rn_asked_release(a);
+    rn_query_request_release(a);
     if (status->sub)
         rn_reply_number(x, RN_HEADER_SUB_STATUS, (uint64_t)status->sub);
     rn_reply_charge(x, RN_CHARGE_METADATA);

@@ -1,6 +1,6 @@
-/* purges.c -- POST .../operations/partitionkeydelete: deletes all documents of
- * one partition key value. */
-#include "rest/purges.h"
+/* partition_delete.c -- POST .../operations/partitionkeydelete: deletes all
+ * documents of one partition key value. */
+#include "rest/partition_delete.h"
 
 #include "rest/documents.h"
 #include "rest/objects.h"

@@ -1,8 +1,8 @@
-/* catalog.c -- the table of all metrics; see catalog.h.
+/* metric_table.c -- the table of all metrics; see catalog.h.
  *
  * docs/operations.md says what to watch for; a test compares the two.
  */
-#include "rest/metrics/catalog.h"
+#include "rest/metrics/metric_table.h"
 
 #include <assert.h>
 
@@ -118,7 +118,7 @@ static const struct figure {
 
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
-enum rn_code rn_figure_begin(struct rn_buf *out, const char *name)
+enum rn_code rn_metric_begin(struct rn_buf *out, const char *name)
 {
     const struct figure *f = figures;
 
