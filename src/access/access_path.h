@@ -114,9 +114,9 @@ struct rn_access_natural {
     uint64_t collected;   /* documents, so far */
     uint32_t end_segment; /* if `is_cut`, no place from there on is collected */
     uint64_t end;
-    struct rn_epk_range begun; /* what a page resumes, if `has_begun` */
-    struct rn_births births;   /* of a scan along the rids */
-    struct rn_rid_scan scan;   /* if `is_open` */
+    struct rn_epk_range begun;        /* what a page resumes, if `has_begun` */
+    struct rn_creation_counts counts; /* of a scan along the rids */
+    struct rn_rid_scan scan;          /* if `is_open` */
     struct rn_access_ask ask;
     struct rn_arena *arena;
     char position[RN_PLACE_MAX];

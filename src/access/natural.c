@@ -417,7 +417,7 @@ static enum rn_code next_by_rid(struct rn_access *a, struct rn_view *body)
         if (n->at == n->count)
             return RN_NOT_FOUND;
         n->is_open = true;
-        rc = rn_rid_scan_open(&n->scan, a->reading, &n->births, &scan, n->from);
+        rc = rn_rid_scan_open(&n->scan, a->reading, &n->counts, &scan, n->from);
         rc = rc ? rc : RN_NOT_FOUND;
     }
     return rc;
@@ -444,7 +444,7 @@ static enum rn_code is_small(struct rn_access *a, uint32_t segment, bool *out)
     enum rn_code rc;
 
     *out = !scan_of(a, segment, &scan) ||
-           rn_births_count(&a->natural.births, &scan.epks) <=
+           rn_creation_counts_sum(&a->natural.counts, &scan.epks) <=
                RN_ACCESS_NATURAL_MAX;
     if (*out)
         return RN_OK;
@@ -464,7 +464,7 @@ static enum rn_code are_small(struct rn_access *a, bool *out)
     enum rn_code rc = RN_OK;
 
     *out = true;
-    if (rn_births_count(&a->natural.births, &a->scope.epks) <=
+    if (rn_creation_counts_sum(&a->natural.counts, &a->scope.epks) <=
         RN_ACCESS_NATURAL_MAX)
         return RN_OK; /* few enough in total */
     for (uint32_t i = 0; i < a->natural.count && *out && !rc; i++)
@@ -496,7 +496,7 @@ enum rn_code rn_access_open_natural(struct rn_access *a,
     if (rc)
         return rc;
     if (is_of_ranges(a)) {
-        rc = rn_births_read(&n->births, a->reading, arena);
+        rc = rn_creation_counts_read(&n->counts, a->reading, arena);
         if (!rc && !n->is_forced)
             rc = are_small(a, &is_good);
         if (!rc && is_good)

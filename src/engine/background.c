@@ -13,8 +13,8 @@ enum { LONGEST_S = 3600 };
 #define QUIET_NS INT64_C(20000000)
 
 static const struct rn_background_ops *const ops_of[RN_BACKGROUND_TASKS] = {
-    [RN_BACKGROUND_PURGE] = &rn_purge_background,
-    [RN_BACKGROUND_EXPIRY] = &rn_expiry_background,
+    [RN_BACKGROUND_PURGE] = &rn_delete_partition_background,
+    [RN_BACKGROUND_EXPIRY] = &rn_ttl_background,
     [RN_BACKGROUND_DROP] = &rn_drop_background,
     [RN_BACKGROUND_REHOME] = &rn_rehome_background,
     [RN_BACKGROUND_INDEX] = &rn_index_background,

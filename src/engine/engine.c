@@ -120,8 +120,8 @@ void rn_engine_close(struct rn_engine *e)
         return;
     rn_committer_free(e->committer);
     rn_waiters_free(e->waiters);
-    rn_purger_release(e);
-    rn_expiry_release(e);
+    rn_delete_partition_release(e);
+    rn_ttl_release(e);
     rn_indexer_release(e);
     rn_blooms_release(&e->blooms);
     rn_fixtures_release(e);

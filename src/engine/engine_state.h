@@ -54,8 +54,9 @@ struct rn_engine {
 
     /* Slices of removal that met a row which they could not remove. */
     _Atomic uint64_t removals_failed;
-    struct rn_expiry expiry;         /* committer's thread only */
-    struct rn_purger purger;         /* committer's thread only */
+    struct rn_ttl ttl; /* committer's thread only */
+    struct rn_delete_partition_state
+        delete_partition;            /* committer's thread only */
     struct rn_indexer indexer;       /* likewise, but for what indexer.h says */
     struct rn_blooms blooms;         /* committer's thread only */
     struct rn_bloom_fill bloom_fill; /* likewise */

@@ -122,7 +122,7 @@ struct rn_context {
     union {
         struct rn_catalog_change change;
         struct rn_document_write write;
-        struct rn_purge purge;
+        struct rn_delete_partition delete_partition;
         struct rn_lsn_bump advance;
         struct rn_split_merge split_merge;
         struct rn_index_change index;

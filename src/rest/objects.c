@@ -396,12 +396,12 @@ static enum rn_code read_throughput(struct rn_context *x)
                        "other");
     }
     if (type.len)
-        return rn_terms_parse_type(type, &x->change.terms, &x->err);
+        return rn_offer_terms_parse_type(type, &x->change.terms, &x->err);
     if (manual.len)
-        return rn_terms_parse_manual(manual, &x->change.terms, &x->err);
-    return autoscale.len
-               ? rn_terms_parse_autoscale(autoscale, &x->change.terms, &x->err)
-               : RN_OK;
+        return rn_offer_terms_parse_manual(manual, &x->change.terms, &x->err);
+    return autoscale.len ? rn_offer_terms_parse_autoscale(
+                               autoscale, &x->change.terms, &x->err)
+                         : RN_OK;
 }
 
 static enum rn_code read_body(struct rn_context *x)

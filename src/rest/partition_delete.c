@@ -13,18 +13,19 @@ static enum rn_rest_step finish(struct rn_call *call)
     rn_reply_owner(x);
     if (x->rc)
         return rn_reply_fail(x, x->rc);
-    rn_reply_place(x, &x->purge.place);
+    rn_reply_place(x, &x->delete_partition.place);
     rn_reply_charge(x, rn_charge_write(0));
     return rn_reply_empty(x, RN_STATUS_OK);
 }
 
 /* Thread: committer. */
-static void purge_done(struct rn_done *done, enum rn_code rc,
-                       const struct rn_err *err)
+static void delete_done(struct rn_done *done, enum rn_code rc,
+                        const struct rn_err *err)
 {
     struct rn_context *x =
         (struct rn_context *)(void *)((char *)done -
-                                      offsetof(struct rn_context, purge.done));
+                                      offsetof(struct rn_context,
+                                               delete_partition.done));
 
     x->rc = rc;
     if (rc)
@@ -45,10 +46,11 @@ enum rn_rest_step rn_rest_partition_delete(struct rn_context *x)
         rc = rn_context_whole_key(x);
     if (rc)
         return rn_reply_fail(x, rc);
-    x->purge.done.call = purge_done;
-    x->purge.container = x->container->container;
-    x->purge.pk = &x->pk;
+    x->delete_partition.done.call = delete_done;
+    x->delete_partition.container = x->container->container;
+    x->delete_partition.pk = &x->pk;
     x->call->next = finish;
-    rc = rn_purge_start(x->rest->engine, &x->purge, &x->err);
+    rc = rn_delete_partition_start(x->rest->engine, &x->delete_partition,
+                                   &x->err);
     return rc ? rn_reply_fail(x, rc) : RN_REST_PENDING;
 }

@@ -108,7 +108,7 @@ struct order {
         struct rn_catalog_change change;
         struct rn_document_write write;
         struct rn_index_change index;
-        struct rn_purge purge;
+        struct rn_delete_partition delete_partition;
         struct rn_split_merge split_merge;
     } of;
 };
@@ -325,15 +325,17 @@ enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
 
 /* ---- keys, ranges and indexes -------------------------------------------- */
 
-enum rn_code run_purge(struct database *d, const struct rn_object *c,
-                       const struct rn_pk *pk)
+enum rn_code run_delete_partition(struct database *d, const struct rn_object *c,
+                                  const struct rn_pk *pk)
 {
     struct order o = {
-        .of.purge = { .container = c->container, .pk = pk },
+        .of.delete_partition = { .container = c->container, .pk = pk },
     };
 
     order_begin(&o);
-    return wait_end(d, &o.wait, rn_purge_start(d->engine, &o.of.purge, NULL));
+    return wait_end(
+        d, &o.wait,
+        rn_delete_partition_start(d->engine, &o.of.delete_partition, NULL));
 }
 
 enum rn_code run_split_merge(struct database *d, const struct rn_object *c,

@@ -95,8 +95,8 @@ enum rn_code read_document_rid(struct database *d, const struct rn_object *c,
 
 /* To the end of each, or to why it was not begun.  What is set of `like` is
  * asked; its container is the one given. */
-enum rn_code run_purge(struct database *d, const struct rn_object *c,
-                       const struct rn_pk *pk);
+enum rn_code run_delete_partition(struct database *d, const struct rn_object *c,
+                                  const struct rn_pk *pk);
 enum rn_code run_split_merge(struct database *d, const struct rn_object *c,
                              const struct rn_split_merge *like);
 enum rn_code run_index_change(struct database *d, const struct rn_object *c,

@@ -33,7 +33,7 @@ static int teardown(void **state)
 /* ---- shorter ------------------------------------------------------------- */
 
 static enum rn_code make(enum rn_kind kind, struct rn_rid owner,
-                         const char *body, struct rn_terms terms,
+                         const char *body, struct rn_offer_terms terms,
                          struct rn_object **out)
 {
     struct rn_catalog_change like = { .verb = RN_CATALOG_CREATE,
@@ -64,7 +64,7 @@ static struct rn_rid made(enum rn_kind kind, struct rn_rid owner,
     struct rn_rid rid;
 
     assert_int_equal(
-        make(kind, owner, body, (struct rn_terms){ .manual = units }, &o),
+        make(kind, owner, body, (struct rn_offer_terms){ .manual = units }, &o),
         RN_OK);
     rid = o->rid;
     rn_object_release(o);
@@ -227,20 +227,21 @@ static void terms_are_read_strictly(void **state)
                                              "{\"maxThroughput\":1500}",
                                              "{\"maxThroughput\":-200}",
                                              "{\"maxThroughput\":1e30}" };
-    struct rn_terms t = { 0 };
+    struct rn_offer_terms t = { 0 };
 
     (void)state;
     for (size_t i = 0; i < sizeof(manual) / sizeof(manual[0]); i++)
         assert_int_equal(
-            rn_terms_parse_manual(rn_view_text(manual[i]), &t, NULL),
+            rn_offer_terms_parse_manual(rn_view_text(manual[i]), &t, NULL),
             RN_BAD_REQUEST);
     for (size_t i = 0; i < sizeof(autoscale) / sizeof(autoscale[0]); i++)
-        assert_int_equal(
-            rn_terms_parse_autoscale(rn_view_text(autoscale[i]), &t, NULL),
-            RN_BAD_REQUEST);
-    assert_int_equal(rn_terms_parse_manual(RN_LIT("400"), &t, NULL), RN_OK);
+        assert_int_equal(rn_offer_terms_parse_autoscale(
+                             rn_view_text(autoscale[i]), &t, NULL),
+                         RN_BAD_REQUEST);
+    assert_int_equal(rn_offer_terms_parse_manual(RN_LIT("400"), &t, NULL),
+                     RN_OK);
     assert_int_equal(t.manual, 400);
-    assert_int_equal(rn_terms_parse_autoscale(
+    assert_int_equal(rn_offer_terms_parse_autoscale(
                          RN_LIT("{\"maxThroughput\":4000,\"autoUpgradePolicy\":"
                                 "{\"a\":1}}"),
                          &t, NULL),
@@ -344,7 +345,7 @@ static void a_user_has_one_permission_for_a_resource(void **state)
     struct rn_rid d = made(RN_KIND_DATABASE, account, "{\"id\":\"d\"}", 0);
     struct rn_rid u = made(RN_KIND_USER, d, "{\"id\":\"u\"}", 0);
     struct rn_rid v = made(RN_KIND_USER, d, "{\"id\":\"v\"}", 0);
-    const struct rn_terms none = { 0 };
+    const struct rn_offer_terms none = { 0 };
 
     (void)state;
     made(RN_KIND_PERMISSION, u, PERMISSION("p", "dbs/d/colls/c"), 0);
@@ -395,7 +396,7 @@ static void what_lies_in_a_database_or_a_user_goes_with_it(void **state)
 
 static void what_is_made_in_nothing_is_refused(void **state)
 {
-    const struct rn_terms none = { 0 };
+    const struct rn_offer_terms none = { 0 };
     struct rn_rid gone = rn_rid_database(77);
 
     (void)state;
@@ -422,7 +423,7 @@ static void a_client_key_is_whole_and_keeps_its_id(void **state)
         "\"wrappedDataEncryptionKey\":\"b\",\"keyWrapMetadata\":[]}",
     };
     struct rn_rid d = made(RN_KIND_DATABASE, account, "{\"id\":\"d\"}", 0);
-    const struct rn_terms none = { 0 };
+    const struct rn_offer_terms none = { 0 };
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -156,7 +156,7 @@ static void policies_are_taken_or_refused_in_words(void **state)
         struct rn_err err = { 0 };
         bool is_taken = rows[i].refusal[0] == '\0';
         parse(rows[i].policy, text, sizeof(text), &j);
-        enum rn_code rc = rn_search_check(&j, &err);
+        enum rn_code rc = rn_definition_search_check(&j, &err);
         rn_json_release(&j);
         if (is_taken ? rc == RN_OK
                      : rc == RN_BAD_REQUEST &&
@@ -196,7 +196,7 @@ static void what_is_said_of_a_path_stays(void **state)
          i++) {
         struct rn_err err = { 0 };
         parse(replacements[i].policy, text, sizeof(text), &j);
-        enum rn_code rc = rn_search_check_replaced(&was, &j, &err);
+        enum rn_code rc = rn_definition_search_check_replaced(&was, &j, &err);
         rn_json_release(&j);
         assert_int_equal(rc,
                          replacements[i].refusal[0] ? RN_BAD_REQUEST : RN_OK);

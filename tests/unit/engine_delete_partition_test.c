@@ -39,48 +39,53 @@ static bool is_there(const char *pk, int n)
     return !read_document(&db, one_container, key, id, &doc);
 }
 
-/* ---- purges -------------------------------------------------------------- */
+/* ---- deletions ------------------------------------------------------------
+ */
 
-struct purge {
-    struct rn_purge purge;
+struct deletion {
+    struct rn_delete_partition delete_partition;
     struct rn_pk pk;
     bool is_ended;
     enum rn_code rc;
 };
 
-static void purge_done(struct rn_done *done, enum rn_code rc,
-                       const struct rn_err *err)
+static void delete_done(struct rn_done *done, enum rn_code rc,
+                        const struct rn_err *err)
 {
-    struct rn_purge *p = RN_CONTAINER_OF(done, struct rn_purge, done);
-    struct purge *purge = RN_CONTAINER_OF(p, struct purge, purge);
+    struct rn_delete_partition *p =
+        RN_CONTAINER_OF(done, struct rn_delete_partition, done);
+    struct deletion *deletion =
+        RN_CONTAINER_OF(p, struct deletion, delete_partition);
 
     (void)err;
-    purge->is_ended = true;
-    purge->rc = rc;
+    deletion->is_ended = true;
+    deletion->rc = rc;
 }
 
-static void start(struct purge *p, const char *pk)
+static void start(struct deletion *p, const char *pk)
 {
     memset(p, 0, sizeof(*p));
     p->pk.count = 1;
     p->pk.values[0] =
         (struct rn_pk_value){ .type = RN_PK_STRING, .text = rn_view_text(pk) };
-    p->purge.done.call = purge_done;
-    p->purge.container = one_container->container;
-    p->purge.pk = &p->pk;
-    assert_int_equal(rn_purge_start(db.engine, &p->purge, NULL), RN_OK);
+    p->delete_partition.done.call = delete_done;
+    p->delete_partition.container = one_container->container;
+    p->delete_partition.pk = &p->pk;
+    assert_int_equal(
+        rn_delete_partition_start(db.engine, &p->delete_partition, NULL),
+        RN_OK);
 }
 
-static void finish(struct purge *p)
+static void finish(struct deletion *p)
 {
     while (!p->is_ended)
         assert_true(rn_sim_step(db.sim));
     assert_int_equal(p->rc, RN_OK);
 }
 
-static void purge(const char *pk)
+static void delete_partition(const char *pk)
 {
-    struct purge p;
+    struct deletion p;
 
     start(&p, pk);
     finish(&p);
@@ -102,13 +107,13 @@ static void documents_of_the_key_go_and_others_stay(void **state)
         put("a", i);
         put("b", i);
     }
-    purge("a");
+    delete_partition("a");
     for (int i = 0; i < 10; i++) {
         assert_false(is_there("a", i));
         assert_true(is_there("b", i));
     }
     assert_int_equal(lsn_of(&db, one_container, 0), 30); /* one each */
-    purge("none");
+    delete_partition("none");
     assert_int_equal(lsn_of(&db, one_container, 0), 30);
     assert_int_equal(count_rows(&db, one_container, RN_TAG_FEED), 10);
     assert_int_equal(count_rows(&db, one_container, RN_TAG_RID), 10);
@@ -119,13 +124,13 @@ static void it_is_answered_when_all_have_gone(void **state)
     (void)state;
     for (int i = 0; i < 500; i++)
         put("a", i);
-    purge("a");
+    delete_partition("a");
     assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 0);
 }
 
 static void a_key_that_cannot_be_purged_does_not_keep_others(void **state)
 {
-    struct purge bad, good;
+    struct deletion bad, good;
     uint64_t failed;
 
     (void)state;
@@ -141,7 +146,7 @@ static void a_key_that_cannot_be_purged_does_not_keep_others(void **state)
     while (!bad.is_ended)
         assert_true(rn_sim_step(db.sim));
     assert_int_equal(bad.rc, RN_CORRUPT);
-    purge("c");
+    delete_partition("c");
     database_settle(&db);
     assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 10);
     failed = rn_engine_removals_failed(db.engine);
@@ -152,13 +157,13 @@ static void a_key_that_cannot_be_purged_does_not_keep_others(void **state)
 
 static void of_very_many_it_is_answered_before(void **state)
 {
-    enum { COUNT = 60 * RN_PURGE_SLICES };
+    enum { COUNT = 60 * RN_DELETE_PARTITION_SLICES };
     size_t left;
 
     (void)state;
     for (int i = 0; i < COUNT; i++)
         put("a", i);
-    purge("a");
+    delete_partition("a");
     left = count_rows(&db, one_container, RN_TAG_DOCUMENT);
     assert_in_range(left, 1, COUNT / 2);
     database_settle(&db);
@@ -167,7 +172,7 @@ static void of_very_many_it_is_answered_before(void **state)
 
 static void what_is_written_afterwards_stays(void **state)
 {
-    struct purge p;
+    struct deletion p;
 
     (void)state;
     for (int i = 0; i < 200; i++)
@@ -186,7 +191,7 @@ static void what_is_written_afterwards_stays(void **state)
 
 static void a_second_order_takes_what_came_after_the_first(void **state)
 {
-    struct purge first, second;
+    struct deletion first, second;
 
     (void)state;
     for (int i = 0; i < 200; i++)
@@ -202,7 +207,7 @@ static void a_second_order_takes_what_came_after_the_first(void **state)
 
 static void a_restart_goes_on_with_it(void **state)
 {
-    struct purge p;
+    struct deletion p;
 
     (void)state;
     for (int i = 0; i < 300; i++)
@@ -218,7 +223,7 @@ static void a_restart_goes_on_with_it(void **state)
 
 static void an_order_ends_with_its_container(void **state)
 {
-    struct purge p;
+    struct deletion p;
 
     (void)state;
     for (int i = 0; i < 300; i++)
@@ -245,7 +250,7 @@ static void another_key_with_the_same_epk_stays(void **state)
     b[149] = 'x';
     put(a, 1);
     put(b, 1);
-    purge(a);
+    delete_partition(a);
     assert_false(is_there(a, 1));
     assert_true(is_there(b, 1));
 }
@@ -254,7 +259,7 @@ static void another_key_with_the_same_epk_stays(void **state)
 static void another_key_with_the_same_hash_stays(void **state)
 {
     char a[160], b[160];
-    struct purge p, q;
+    struct deletion p, q;
 
     (void)state;
     one_container_use(CONTAINER_V1(""));
@@ -262,7 +267,7 @@ static void another_key_with_the_same_hash_stays(void **state)
     snprintf(b, sizeof(b), "%.108s09d8b22e9abb2b16", many_x);
     for (int i = 0; i < 200; i++)
         put(i % 2 ? a : b, i);
-    purge(a);
+    delete_partition(a);
     assert_int_equal(count_rows(&db, one_container, RN_TAG_DOCUMENT), 100);
     assert_true(is_there(b, 0));
     for (int i = 0; i < 200; i++)

@@ -121,7 +121,7 @@ static void purge_something(struct rn_prng *c)
                                  .number = (double)rn_prng_below(c, KEYS) };
     struct rn_pk pk = { .count = 1, .values = { value } };
 
-    assert_int_equal(run_purge(&db, one_container, &pk), RN_OK);
+    assert_int_equal(run_delete_partition(&db, one_container, &pk), RN_OK);
 }
 
 static void split_or_merge_something(struct rn_prng *c)

@@ -207,7 +207,7 @@ enum rn_code rn_catalog_put(struct rn_engine *e, struct rn_object *o)
     if (!rc)
         rn_object_release(old);
     if (!rc && o->kind == RN_KIND_CONTAINER)
-        rc = rn_expiry_learn(e, o);
+        rc = rn_ttl_learn(e, o);
     if (!rc && o->kind == RN_KIND_CONTAINER)
         rn_indexer_learn(e, o);
     return rc;

@@ -53,7 +53,7 @@ size_t rn_catalog_list(struct rn_engine *e, enum rn_kind kind,
                        struct rn_object **out, size_t max);
 
 /* The terms of an offer: manual RU/s, or the maximum of autoscale. */
-struct rn_terms {
+struct rn_offer_terms {
     uint32_t manual, autoscale; /* at most one is not 0 */
     struct rn_view upgrade;     /* the autoUpgradePolicy, JSON; at NULL: none */
     const char *type;           /* legacy performance level; NULL: none */

@@ -91,10 +91,10 @@ static enum rn_code make_ranges(struct rn_txn *txn,
         rc = rn_pkdef_parse(&j, rn_json_find(&j, 0, RN_LIT("partitionKey")),
                             &arena, &def, err);
     if (!rc && def.is_system)
-        rc = rn_terms_check_keyless(&c->terms, err);
+        rc = rn_offer_terms_check_keyless(&c->terms, err);
     if (!rc && !def.is_system)
-        count =
-            c->ranges ? c->ranges : rn_terms_new_ranges(c->engine, &c->terms);
+        count = c->ranges ? c->ranges
+                          : rn_offer_terms_new_ranges(c->engine, &c->terms);
     if (!rc) {
         rc = rn_container_make_ranges(
             txn, o->number, &def, count,
@@ -315,17 +315,18 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 static bool follow_offer(struct rn_catalog_change *c)
 {
     const struct rn_object *offer = c->object;
-    struct rn_terms terms = { .manual = offer->throughput,
-                              .autoscale = offer->autoscale };
+    struct rn_offer_terms terms = { .manual = offer->throughput,
+                                    .autoscale = offer->autoscale };
     struct rn_object *o = NULL;
     struct rn_rid rid;
     bool grows;
 
     if (rn_rid_parse(offer->id, &rid) && rid.kind == RN_KIND_CONTAINER)
         o = rn_catalog_find_rid(c->engine, rid);
-    grows = o && !o->container->pkdef.is_system &&
-            rn_container_grow(c->engine, o, rn_terms_ranges(c->engine, &terms),
-                              &c->done);
+    grows =
+        o && !o->container->pkdef.is_system &&
+        rn_container_grow(c->engine, o,
+                          rn_offer_terms_ranges(c->engine, &terms), &c->done);
     rn_object_release(o);
     return grows;
 }

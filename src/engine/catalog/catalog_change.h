@@ -24,7 +24,8 @@ struct rn_catalog_change {
     struct rn_rid rid;       /* likewise, whatever its current id; 0: none */
     struct rn_view body;     /* all but DELETE: JSON as sent */
     struct rn_view if_match; /* a condition; at NULL: none */
-    struct rn_terms terms;   /* CREATE of a database or container; 0: none */
+    struct rn_offer_terms
+        terms;               /* CREATE of a database or container; 0: none */
     enum rn_offer_move move; /* REPLACE of an offer */
     /* CREATE of a container, 0 for the default: how many ranges it has, and the
      * LSN after which they begin. */

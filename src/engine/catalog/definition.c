@@ -312,7 +312,7 @@ static enum rn_code check_replaced(const struct rn_json *j,
     rn_json_init(&was, NULL);
     rc = parse_plain(&was, old->body, &plain, err);
     if (!rc)
-        rc = rn_search_check_replaced(&was, j, err);
+        rc = rn_definition_search_check_replaced(&was, j, err);
     if (!rc)
         rc = rn_definition_check_replaced(&was, j, err);
     rn_json_release(&was);
@@ -562,7 +562,7 @@ enum rn_code rn_definition_print(struct rn_view json,
     if (!rc)
         rc = rn_definition_check(&j, err);
     if (!rc)
-        rc = rn_search_check(&j, err);
+        rc = rn_definition_search_check(&j, err);
     if (!rc)
         rc = check_replaced(&j, old, err);
     if (!rc)

@@ -372,7 +372,8 @@ static enum rn_code check_full_text_indexes(const struct rn_json *j,
     return rc;
 }
 
-enum rn_code rn_search_check(const struct rn_json *j, struct rn_err *err)
+enum rn_code rn_definition_search_check(const struct rn_json *j,
+                                        struct rn_err *err)
 {
     uint32_t embeddings;
     enum rn_code rc = check_embeddings(j, &embeddings, err);
@@ -412,9 +413,9 @@ static bool is_kept(const struct rn_json *was, uint32_t old_list,
     return true;
 }
 
-enum rn_code rn_search_check_replaced(const struct rn_json *was,
-                                      const struct rn_json *now,
-                                      struct rn_err *err)
+enum rn_code rn_definition_search_check_replaced(const struct rn_json *was,
+                                                 const struct rn_json *now,
+                                                 struct rn_err *err)
 {
     static const struct {
         const char *outer, *inner, *named;

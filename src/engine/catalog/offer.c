@@ -49,8 +49,9 @@ static enum rn_code check_units(int64_t units, uint32_t least, uint32_t step,
     return RN_OK;
 }
 
-enum rn_code rn_terms_parse_manual(struct rn_view text, struct rn_terms *out,
-                                   struct rn_err *err)
+enum rn_code rn_offer_terms_parse_manual(struct rn_view text,
+                                         struct rn_offer_terms *out,
+                                         struct rn_err *err)
 {
     char copy[24], *end = copy;
     long long units;
@@ -76,8 +77,9 @@ static const struct {
     uint32_t units;
 } levels[] = { { "S1", MANUAL_MIN }, { "S2", 1000 }, { "S3", 2500 } };
 
-enum rn_code rn_terms_parse_type(struct rn_view text, struct rn_terms *out,
-                                 struct rn_err *err)
+enum rn_code rn_offer_terms_parse_type(struct rn_view text,
+                                       struct rn_offer_terms *out,
+                                       struct rn_err *err)
 {
     for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
         if (rn_view_eq(text, rn_view_text(levels[i].type))) {
@@ -91,7 +93,7 @@ enum rn_code rn_terms_parse_type(struct rn_view text, struct rn_terms *out,
 }
 
 static enum rn_code read_autoscale(const struct rn_json *j, uint32_t settings,
-                                   uint32_t least, struct rn_terms *out,
+                                   uint32_t least, struct rn_offer_terms *out,
                                    struct rn_err *err)
 {
     uint32_t max = rn_json_find(j, settings, RN_LIT("maxThroughput"));
@@ -109,8 +111,9 @@ static enum rn_code read_autoscale(const struct rn_json *j, uint32_t settings,
     return check_units(units, least, AUTOSCALE_STEP, &out->autoscale, err);
 }
 
-enum rn_code rn_terms_parse_autoscale(struct rn_view json, struct rn_terms *out,
-                                      struct rn_err *err)
+enum rn_code rn_offer_terms_parse_autoscale(struct rn_view json,
+                                            struct rn_offer_terms *out,
+                                            struct rn_err *err)
 {
     struct rn_json j;
     enum rn_code rc;
@@ -123,8 +126,8 @@ enum rn_code rn_terms_parse_autoscale(struct rn_view json, struct rn_terms *out,
     return rc;
 }
 
-static uint32_t ranges_of(const struct rn_engine *e, const struct rn_terms *t,
-                          bool is_new)
+static uint32_t ranges_of(const struct rn_engine *e,
+                          const struct rn_offer_terms *t, bool is_new)
 {
     uint32_t units = t->autoscale ? t->autoscale : t->manual;
     uint32_t each = is_new && e->opts.is_strict && units > RU_PER_RANGE
@@ -139,19 +142,20 @@ static uint32_t ranges_of(const struct rn_engine *e, const struct rn_terms *t,
     return count ? count : 1;
 }
 
-uint32_t rn_terms_ranges(const struct rn_engine *e, const struct rn_terms *t)
+uint32_t rn_offer_terms_ranges(const struct rn_engine *e,
+                               const struct rn_offer_terms *t)
 {
     return ranges_of(e, t, false);
 }
 
-uint32_t rn_terms_new_ranges(const struct rn_engine *e,
-                             const struct rn_terms *t)
+uint32_t rn_offer_terms_new_ranges(const struct rn_engine *e,
+                                   const struct rn_offer_terms *t)
 {
     return ranges_of(e, t, true);
 }
 
-enum rn_code rn_terms_check_keyless(const struct rn_terms *t,
-                                    struct rn_err *err)
+enum rn_code rn_offer_terms_check_keyless(const struct rn_offer_terms *t,
+                                          struct rn_err *err)
 {
     uint32_t units = t->autoscale ? t->autoscale : t->manual;
 
@@ -220,7 +224,8 @@ static void print_content(struct rn_json_out *o, const struct rn_object *like,
 
 /* `of` is the rid of its resource; without the closing brace. */
 static enum rn_code print(const struct rn_object *like, struct rn_rid of,
-                          const struct rn_terms *terms, struct rn_buf *out)
+                          const struct rn_offer_terms *terms,
+                          struct rn_buf *out)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     char rid[RN_RID_TEXT_MAX], self[RN_RID_SELF_MAX];
@@ -269,7 +274,7 @@ static enum rn_code draw(struct rn_txn *txn, struct rn_counters *n,
 
 /* Does the new resource get an offer of its own, and with which terms? */
 static enum rn_code choose(const struct rn_catalog_change *c,
-                           struct rn_txn *txn, struct rn_terms *terms,
+                           struct rn_txn *txn, struct rn_offer_terms *terms,
                            bool *wanted)
 {
     char name[RN_RID_TEXT_MAX];
@@ -295,7 +300,7 @@ enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,
     struct rn_buf text = RN_BUF_INIT(64 << 10);
     struct rn_object like = { .kind = RN_KIND_OFFER, .ts = c->object->ts };
     char name[RN_RID_TEXT_MAX];
-    struct rn_terms terms;
+    struct rn_offer_terms terms;
     bool wanted = false;
     enum rn_code rc = choose(c, txn, &terms, &wanted);
 
@@ -328,8 +333,8 @@ static bool is_level(const struct rn_json *j, uint32_t type)
 /* The terms that the client requests, given the current offer. */
 static enum rn_code read_wish(const struct rn_json *j,
                               const struct rn_catalog_change *c,
-                              const struct rn_object *old, struct rn_terms *out,
-                              struct rn_err *err)
+                              const struct rn_object *old,
+                              struct rn_offer_terms *out, struct rn_err *err)
 {
     uint32_t content = rn_json_find(j, 0, RN_LIT("content"));
     uint32_t units = rn_json_find(j, content, RN_LIT("offerThroughput"));
@@ -361,7 +366,8 @@ static enum rn_code read_wish(const struct rn_json *j,
                        "x-ms-cosmos-migrate-offer-to-manual-throughput.");
     }
     if (is_level(j, type)) {
-        enum rn_code rc = rn_terms_parse_type(rn_json_text(j, type), out, err);
+        enum rn_code rc =
+            rn_offer_terms_parse_type(rn_json_text(j, type), out, err);
         if (rc || rn_json_kind(j, units) == RN_JSON_UNDEFINED)
             return rc;
     }
@@ -378,14 +384,15 @@ static enum rn_code read_wish(const struct rn_json *j,
 /* A container without a partition key that has several ranges was created
  * before they were limited to one. */
 static enum rn_code check_keyless(struct rn_engine *e, struct rn_rid of,
-                                  const struct rn_terms *t, struct rn_err *err)
+                                  const struct rn_offer_terms *t,
+                                  struct rn_err *err)
 {
     struct rn_object *o = rn_catalog_find_rid(e, of);
     enum rn_code rc = RN_OK;
 
     if (o && o->kind == RN_KIND_CONTAINER && o->container->pkdef.is_system &&
         o->container->range_count == 1)
-        rc = rn_terms_check_keyless(t, err);
+        rc = rn_offer_terms_check_keyless(t, err);
     rn_object_release(o);
     return rc;
 }
@@ -395,7 +402,7 @@ enum rn_code rn_offer_replace(const struct rn_catalog_change *c,
                               struct rn_object *like, struct rn_buf *text,
                               struct rn_err *err)
 {
-    struct rn_terms terms = { 0 };
+    struct rn_offer_terms terms = { 0 };
     char rid[RN_RID_TEXT_MAX];
     struct rn_rid of;
     struct rn_json j;

@@ -235,7 +235,7 @@ static enum rn_code carry_out(struct rn_engine *e, struct rn_txn *txn,
 
 static enum rn_code run_slice(struct rn_engine *e, struct rn_txn *txn)
 {
-    struct rn_purger *x = &e->purger;
+    struct rn_delete_partition_state *x = &e->delete_partition;
     struct order o;
     enum rn_code rc;
 
@@ -257,18 +257,19 @@ static enum rn_code run_slice(struct rn_engine *e, struct rn_txn *txn)
 
 /* Answers the requests that wait for `order` (NULL: all of them) if it has
  * ended or they have waited long enough. */
-static void answer(struct rn_purger *x, const struct rn_key *order,
-                   enum rn_code rc, const struct rn_err *err)
+static void answer(struct rn_delete_partition_state *x,
+                   const struct rn_key *order, enum rn_code rc,
+                   const struct rn_err *err)
 {
-    struct rn_purge **at = &x->waiting;
+    struct rn_delete_partition **at = &x->waiting;
 
     while (*at) {
-        struct rn_purge *p = *at;
+        struct rn_delete_partition *p = *at;
         bool is_meant =
             !order || rn_view_eq(rn_key_view(order), rn_key_view(&p->order));
 
-        if (!is_meant ||
-            (order && !rc && !x->is_ended && ++p->slices < RN_PURGE_SLICES)) {
+        if (!is_meant || (order && !rc && !x->is_ended &&
+                          ++p->slices < RN_DELETE_PARTITION_SLICES)) {
             at = &p->next;
             continue;
         }
@@ -285,7 +286,7 @@ static void set_due(struct rn_engine *e, int64_t due)
 static void slice_done(struct rn_engine *e, enum rn_code rc,
                        const struct rn_err *err)
 {
-    struct rn_purger *x = &e->purger;
+    struct rn_delete_partition_state *x = &e->delete_partition;
 
     set_due(e, 0);
     if (!rc) {
@@ -303,25 +304,27 @@ static void slice_done(struct rn_engine *e, enum rn_code rc,
     }
 }
 
-const struct rn_background_ops rn_purge_background = {
+const struct rn_background_ops rn_delete_partition_background = {
     .priority = 4, /* a client waits for it */
     .flags = RN_OPERATION_FREES,
     .run = run_slice,
     .done = slice_done,
 };
 
-void rn_purger_release(struct rn_engine *e)
+void rn_delete_partition_release(struct rn_engine *e)
 {
     struct rn_err none = { 0 };
 
-    answer(&e->purger, NULL, RN_OK, &none); /* the order is kept in the store */
+    answer(&e->delete_partition, NULL, RN_OK,
+           &none); /* the order is kept in the store */
 }
 
 /* ---- queueing an order --------------------------------------------------- */
 
 static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 {
-    struct rn_purge *p = RN_CONTAINER_OF(op, struct rn_purge, operation);
+    struct rn_delete_partition *p =
+        RN_CONTAINER_OF(op, struct rn_delete_partition, operation);
     struct order o = { .key = p->order,
                        .rid = p->container->rid,
                        .epk = p->epk };
@@ -342,8 +345,9 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 static void done(struct rn_operation *op, enum rn_code rc,
                  const struct rn_err *err)
 {
-    struct rn_purge *p = RN_CONTAINER_OF(op, struct rn_purge, operation);
-    struct rn_purger *x = &p->engine->purger;
+    struct rn_delete_partition *p =
+        RN_CONTAINER_OF(op, struct rn_delete_partition, operation);
+    struct rn_delete_partition_state *x = &p->engine->delete_partition;
 
     if (rc) {
         p->done.call(&p->done, rc, err);
@@ -367,8 +371,9 @@ static void add_hash(struct rn_key *order, const struct rn_pk *pk)
     order->len += HASH_BYTES;
 }
 
-enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
-                            struct rn_err *err)
+enum rn_code rn_delete_partition_start(struct rn_engine *e,
+                                       struct rn_delete_partition *p,
+                                       struct rn_err *err)
 {
     struct rn_key first, end;
     enum rn_code rc;

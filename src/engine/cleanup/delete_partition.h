@@ -6,8 +6,8 @@
  * with an LSN of its own.
  *
  * The request is answered when the last document is deleted, so that its client
- * then sees none of them; for a key with very many (RN_PURGE_SLICES) it is
- * answered before that, as by the service.
+ * then sees none of them; for a key with very many (RN_DELETE_PARTITION_SLICES)
+ * it is answered before that, as by the service.
  */
 #ifndef RN_ENGINE_CLEANUP_DELETE_PARTITION_H
 #define RN_ENGINE_CLEANUP_DELETE_PARTITION_H
@@ -15,9 +15,9 @@
 #include "engine/background.h"
 #include "engine/document/snapshot.h"
 
-enum { RN_PURGE_SLICES = 256 }; /* some 13,000 documents */
+enum { RN_DELETE_PARTITION_SLICES = 256 }; /* some 13,000 documents */
 
-struct rn_purge {
+struct rn_delete_partition {
     struct rn_done done; /* set by the caller */
 
     /* In; borrowed until done. */
@@ -33,27 +33,29 @@ struct rn_purge {
     struct rn_epk epk;
     struct rn_key order; /* the key of its row */
     uint32_t slices;     /* slices it has waited for */
-    struct rn_purge *next;
+    struct rn_delete_partition *next;
 };
 
 /* RN_THROTTLED at once, and then `done` is not called; RN_NOT_FOUND, reason
  * OWNER, if the container was deleted. */
-enum rn_code rn_purge_start(struct rn_engine *e, struct rn_purge *p,
-                            struct rn_err *err) RN_CHECK;
+enum rn_code rn_delete_partition_start(struct rn_engine *e,
+                                       struct rn_delete_partition *p,
+                                       struct rn_err *err) RN_CHECK;
 
 /* The engine's state.  Thread: the committer's, or before there is one. */
-struct rn_purger {
-    struct rn_purge *waiting; /* decided, and not answered yet */
-    bool is_ended;            /* the slice completed the current order, */
-    bool is_bad;              /* or it failed and must be retried later */
-    struct rn_key order;      /* the current order */
-    struct rn_key after;      /* the last order that failed; failed orders are
-                                 retried after all later orders are done */
+struct rn_delete_partition_state {
+    struct rn_delete_partition *waiting; /* decided, and not answered yet */
+    bool is_ended;       /* the slice completed the current order, */
+    bool is_bad;         /* or it failed and must be retried later */
+    struct rn_key order; /* the current order */
+    struct rn_key after; /* the last order that failed; failed orders are
+                            retried after all later orders are done */
 };
 
-void rn_purger_release(struct rn_engine *e); /* answers all waiting requests */
+void rn_delete_partition_release(
+    struct rn_engine *e); /* answers all waiting requests */
 
 /* Due while there are orders. */
-extern const struct rn_background_ops rn_purge_background;
+extern const struct rn_background_ops rn_delete_partition_background;
 
 #endif

@@ -25,8 +25,8 @@ struct place {
     uint64_t lsn;
 };
 
-struct rn_expiry_clock {
-    struct rn_expiry_clock *next;
+struct rn_ttl_clock {
+    struct rn_ttl_clock *next;
     struct rn_rid rid;
     uint32_t number;
     int32_t default_ttl;
@@ -40,16 +40,16 @@ struct rn_expiry_clock {
 
 /* ---- clocks -------------------------------------------------------------- */
 
-void rn_expiry_release(struct rn_engine *e)
+void rn_ttl_release(struct rn_engine *e)
 {
-    struct rn_expiry_clock *clock, *next;
+    struct rn_ttl_clock *clock, *next;
 
-    for (clock = e->expiry.clocks; clock; clock = next) {
+    for (clock = e->ttl.clocks; clock; clock = next) {
         next = clock->next;
         rn_buf_release(&clock->places);
         rn_free(clock);
     }
-    rn_tree_release(&e->expiry.by_number);
+    rn_tree_release(&e->ttl.by_number);
 }
 
 static struct rn_view number_key(uint32_t number, char out[4])
@@ -58,30 +58,30 @@ static struct rn_view number_key(uint32_t number, char out[4])
     return rn_view_of(out, 4);
 }
 
-static struct rn_expiry_clock *find_clock(struct rn_expiry *x, uint32_t number)
+static struct rn_ttl_clock *find_clock(struct rn_ttl *x, uint32_t number)
 {
     char bytes[4];
     const struct rn_tree_entry *entry =
         rn_tree_find(&x->by_number, number_key(number, bytes));
-    struct rn_expiry_clock *clock = NULL;
+    struct rn_ttl_clock *clock = NULL;
 
     if (entry)
-        memcpy(&clock, entry->value.at, sizeof(struct rn_expiry_clock *));
+        memcpy(&clock, entry->value.at, sizeof(struct rn_ttl_clock *));
     return clock;
 }
 
-static struct rn_expiry_clock *add_clock(struct rn_expiry *x, uint32_t number)
+static struct rn_ttl_clock *add_clock(struct rn_ttl *x, uint32_t number)
 {
-    struct rn_expiry_clock *clock = rn_new(sizeof(*clock));
+    struct rn_ttl_clock *clock = rn_new(sizeof(*clock));
     char bytes[4];
 
     if (!clock)
         return NULL;
     clock->number = number;
     clock->places = RN_BUF_INIT(PLACES_MAX);
-    if (rn_tree_put(&x->by_number, number_key(number, bytes),
-                    rn_view_of((const void *)&clock,
-                               sizeof(struct rn_expiry_clock *)))) {
+    if (rn_tree_put(
+            &x->by_number, number_key(number, bytes),
+            rn_view_of((const void *)&clock, sizeof(struct rn_ttl_clock *)))) {
         rn_free(clock);
         return NULL;
     }
@@ -90,9 +90,9 @@ static struct rn_expiry_clock *add_clock(struct rn_expiry *x, uint32_t number)
     return clock;
 }
 
-static void drop_clock(struct rn_expiry *x, struct rn_expiry_clock *clock)
+static void drop_clock(struct rn_ttl *x, struct rn_ttl_clock *clock)
 {
-    struct rn_expiry_clock **at = &x->clocks;
+    struct rn_ttl_clock **at = &x->clocks;
     char bytes[4];
 
     if (rn_tree_del(&x->by_number, number_key(clock->number, bytes)))
@@ -104,17 +104,17 @@ static void drop_clock(struct rn_expiry *x, struct rn_expiry_clock *clock)
     rn_free(clock);
 }
 
-static void set_due(struct rn_engine *e, struct rn_expiry_clock *clock,
+static void set_due(struct rn_engine *e, struct rn_ttl_clock *clock,
                     int64_t due)
 {
     clock->due = due;
     rn_background_lower(e, RN_BACKGROUND_EXPIRY, due);
 }
 
-enum rn_code rn_expiry_learn(struct rn_engine *e, const struct rn_object *o)
+enum rn_code rn_ttl_learn(struct rn_engine *e, const struct rn_object *o)
 {
-    struct rn_expiry *x = &e->expiry;
-    struct rn_expiry_clock *clock = find_clock(x, o->number);
+    struct rn_ttl *x = &e->ttl;
+    struct rn_ttl_clock *clock = find_clock(x, o->number);
     int32_t default_ttl = o->container->default_ttl;
     int64_t history = o->container->history.seconds;
     bool had_history = clock && clock->history != RN_HISTORY_OFF;
@@ -136,11 +136,11 @@ enum rn_code rn_expiry_learn(struct rn_engine *e, const struct rn_object *o)
     return RN_OK;
 }
 
-void rn_expiry_written(struct rn_engine *e, uint32_t number, int32_t ttl,
-                       int64_t ts)
+void rn_ttl_written(struct rn_engine *e, uint32_t number, int32_t ttl,
+                    int64_t ts)
 {
-    struct rn_expiry *x = &e->expiry;
-    struct rn_expiry_clock *clock;
+    struct rn_ttl *x = &e->ttl;
+    struct rn_ttl_clock *clock;
 
     if (!x->clocks)
         return;
@@ -153,19 +153,19 @@ void rn_expiry_written(struct rn_engine *e, uint32_t number, int32_t ttl,
         set_due(e, clock, ts + ttl);
 }
 
-void rn_expiry_noted(struct rn_engine *e, uint32_t number, int64_t ts)
+void rn_ttl_noted(struct rn_engine *e, uint32_t number, int64_t ts)
 {
-    struct rn_expiry *x = &e->expiry;
-    struct rn_expiry_clock *clock = find_clock(x, number);
+    struct rn_ttl *x = &e->ttl;
+    struct rn_ttl_clock *clock = find_clock(x, number);
 
     if (clock && clock->history > 0 && ts + clock->history < clock->due)
         set_due(e, clock, ts + clock->history);
 }
 
-void rn_expiry_moved(struct rn_engine *e, uint32_t number)
+void rn_ttl_moved(struct rn_engine *e, uint32_t number)
 {
-    struct rn_expiry *x = &e->expiry;
-    struct rn_expiry_clock *clock = find_clock(x, number);
+    struct rn_ttl *x = &e->ttl;
+    struct rn_ttl_clock *clock = find_clock(x, number);
 
     if (clock)
         rn_buf_clear(&clock->places);
@@ -173,7 +173,7 @@ void rn_expiry_moved(struct rn_engine *e, uint32_t number)
 
 /* ---- places -------------------------------------------------------------- */
 
-static struct place *find_place(struct rn_expiry_clock *clock, uint32_t range)
+static struct place *find_place(struct rn_ttl_clock *clock, uint32_t range)
 {
     struct place *places = (struct place *)(void *)clock->places.at;
     size_t count = clock->places.len / sizeof(*places);
@@ -186,7 +186,7 @@ static struct place *find_place(struct rn_expiry_clock *clock, uint32_t range)
 }
 
 /* Without memory for it the same rows are scanned again. */
-static void set_place(struct rn_expiry_clock *clock, const struct place *place)
+static void set_place(struct rn_ttl_clock *clock, const struct place *place)
 {
     struct place *old = find_place(clock, place->range);
 
@@ -196,9 +196,9 @@ static void set_place(struct rn_expiry_clock *clock, const struct place *place)
         (void)!rn_buf_add(&clock->places, rn_view_of(place, sizeof(*place)));
 }
 
-static void forget_places(struct rn_expiry *x)
+static void forget_places(struct rn_ttl *x)
 {
-    for (struct rn_expiry_clock *c = x->clocks; c; c = c->next)
+    for (struct rn_ttl_clock *c = x->clocks; c; c = c->next)
         rn_buf_clear(&c->places);
 }
 
@@ -208,7 +208,7 @@ struct slice {
     struct rn_engine *engine;
     struct rn_txn *txn;
     const struct rn_container *container;
-    struct rn_expiry_clock *clock;
+    struct rn_ttl_clock *clock;
     int64_t now;
     uint64_t bytes; /* redo bytes at which it ends */
     int32_t keys;   /* left */
@@ -499,13 +499,13 @@ static enum rn_code sweep_container(struct slice *s)
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
-static enum rn_code sweep_clock(struct slice *s, struct rn_expiry_clock *clock)
+static enum rn_code sweep_clock(struct slice *s, struct rn_ttl_clock *clock)
 {
     struct rn_object *o = rn_catalog_find_rid(s->engine, clock->rid);
     enum rn_code rc;
 
     if (!o) {
-        drop_clock(&s->engine->expiry, clock);
+        drop_clock(&s->engine->ttl, clock);
         return RN_OK;
     }
     clock->then = RN_NEVER;
@@ -525,14 +525,13 @@ static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
                        .now = rn_engine_now(e),
                        .bytes = txn->redo_bytes + SLICE_BYTES,
                        .keys = SLICE_KEYS };
-    struct rn_expiry_clock *clock, *next;
+    struct rn_ttl_clock *clock, *next;
     enum rn_code rc = RN_OK;
 
-    if (e->expiry.is_begun)
-        forget_places(&e->expiry); /* the removal was undone */
-    e->expiry.is_begun = true;
-    for (clock = e->expiry.clocks; clock && !rc && !is_spent(&s);
-         clock = next) {
+    if (e->ttl.is_begun)
+        forget_places(&e->ttl); /* the removal was undone */
+    e->ttl.is_begun = true;
+    for (clock = e->ttl.clocks; clock && !rc && !is_spent(&s); clock = next) {
         next = clock->next;
         if (clock->due <= s.now)
             rc = sweep_clock(&s, clock);
@@ -541,9 +540,9 @@ static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
 }
 
 /* Did it fail because of one container?  Then the others need not wait. */
-static bool find_bad(const struct rn_expiry *x)
+static bool find_bad(const struct rn_ttl *x)
 {
-    const struct rn_expiry_clock *c = x->clocks;
+    const struct rn_ttl_clock *c = x->clocks;
 
     while (c && !c->is_bad)
         c = c->next;
@@ -552,7 +551,7 @@ static bool find_bad(const struct rn_expiry *x)
 
 static void done(struct rn_engine *e, enum rn_code rc, const struct rn_err *err)
 {
-    struct rn_expiry *x = &e->expiry;
+    struct rn_ttl *x = &e->ttl;
     int64_t now = rn_engine_now(e);
     bool is_bad = rc && find_bad(x);
 
@@ -563,7 +562,7 @@ static void done(struct rn_engine *e, enum rn_code rc, const struct rn_err *err)
         forget_places(x);
     if (is_bad)
         atomic_fetch_add(&e->removals_failed, 1);
-    for (struct rn_expiry_clock *c = x->clocks; c; c = c->next) {
+    for (struct rn_ttl_clock *c = x->clocks; c; c = c->next) {
         if (!rc && c->is_swept)
             c->due = c->then;
         else if (rc && c->due <= now && (c->is_bad || !is_bad))
@@ -573,7 +572,7 @@ static void done(struct rn_engine *e, enum rn_code rc, const struct rn_err *err)
     }
 }
 
-const struct rn_background_ops rn_expiry_background = {
+const struct rn_background_ops rn_ttl_background = {
     .priority = 2,
     .flags = RN_OPERATION_FREES,
     .run = run,

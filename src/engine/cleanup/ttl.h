@@ -28,28 +28,28 @@
 #include "engine/catalog/catalog.h"
 #include "store/tree.h"
 
-struct rn_expiry {
-    struct rn_tree by_number;       /* container number to clock */
-    struct rn_expiry_clock *clocks; /* all of them */
-    bool is_begun;                  /* its slice has run, and is not done */
+struct rn_ttl {
+    struct rn_tree by_number;    /* container number to clock */
+    struct rn_ttl_clock *clocks; /* all of them */
+    bool is_begun;               /* its slice has run, and is not done */
 };
 
-void rn_expiry_release(struct rn_engine *e);
+void rn_ttl_release(struct rn_engine *e);
 
 /* A container was created or changed. */
-enum rn_code rn_expiry_learn(struct rn_engine *e,
-                             const struct rn_object *o) RN_CHECK;
+enum rn_code rn_ttl_learn(struct rn_engine *e,
+                          const struct rn_object *o) RN_CHECK;
 /* A document was written: its own ttl (0: none) and its _ts. */
-void rn_expiry_written(struct rn_engine *e, uint32_t number, int32_t ttl,
-                       int64_t ts);
+void rn_ttl_written(struct rn_engine *e, uint32_t number, int32_t ttl,
+                    int64_t ts);
 
 /* A change was added to the history: its _ts. */
-void rn_expiry_noted(struct rn_engine *e, uint32_t number, int64_t ts);
+void rn_ttl_noted(struct rn_engine *e, uint32_t number, int64_t ts);
 /* Rows of a container's feeds were moved to another range: the parts already
  * scanned must be scanned again. */
-void rn_expiry_moved(struct rn_engine *e, uint32_t number);
+void rn_ttl_moved(struct rn_engine *e, uint32_t number);
 
 /* Due with the first clock. */
-extern const struct rn_background_ops rn_expiry_background;
+extern const struct rn_background_ops rn_ttl_background;
 
 #endif

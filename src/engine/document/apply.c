@@ -280,7 +280,7 @@ static enum rn_code add_history_row(struct rn_apply *t,
     if (!rc)
         rc = rn_txn_put(t->txn, rn_key_view(&key), rn_buf_view(&row));
     rn_buf_release(&row);
-    rn_expiry_noted(t->engine, t->container->number, h->ts);
+    rn_ttl_noted(t->engine, t->container->number, h->ts);
     return rc;
 }
 
@@ -423,7 +423,7 @@ static enum rn_code add_version(struct rn_apply *t, const struct rn_version *v,
                         rn_view_of(bytes, rn_row_document_encode(row, bytes)));
     rn_bloom_add(&t->engine->blooms, t->container->number,
                  rn_key_view(&v->key));
-    rn_expiry_written(t->engine, t->container->number, v->ttl, ts);
+    rn_ttl_written(t->engine, t->container->number, v->ttl, ts);
     return rc;
 }
 

@@ -13,10 +13,10 @@
 /* ---- ranges -------------------------------------------------------------- */
 
 /* Reserves an element, in the arena. */
-static enum rn_code make_room(struct rn_births *b, uint32_t *room,
+static enum rn_code make_room(struct rn_creation_counts *b, uint32_t *room,
                               struct rn_arena *arena)
 {
-    struct rn_birth *list;
+    struct rn_creation_count *list;
 
     if (b->count < *room)
         return RN_OK;
@@ -30,24 +30,26 @@ static enum rn_code make_room(struct rn_births *b, uint32_t *room,
     return RN_OK;
 }
 
-static enum rn_code add_birth(struct rn_births *b, struct rn_view key,
+static enum rn_code add_birth(struct rn_creation_counts *b, struct rn_view key,
                               struct rn_view value)
 {
-    struct rn_birth *to = &b->list[b->count];
+    struct rn_creation_count *to = &b->list[b->count];
     struct rn_row_range row;
     enum rn_code rc = rn_row_range_decode(value, &row);
 
     if (rc || key.len != RN_KEY_HEAD + 4)
         return RN_CORRUPT;
-    *to = (struct rn_birth){ .range = rn_get_u32_be(key.at + RN_KEY_HEAD),
-                             .documents = row.next_rid - 1,
-                             .epks = row.epks };
+    *to = (struct rn_creation_count){ .range =
+                                          rn_get_u32_be(key.at + RN_KEY_HEAD),
+                                      .documents = row.next_rid - 1,
+                                      .epks = row.epks };
     b->count++;
     return RN_OK;
 }
 
-enum rn_code rn_births_read(struct rn_births *b, struct rn_snapshot *r,
-                            struct rn_arena *arena)
+enum rn_code rn_creation_counts_read(struct rn_creation_counts *b,
+                                     struct rn_snapshot *r,
+                                     struct rn_arena *arena)
 {
     struct rn_key from, before;
     struct rn_key_interval range;
@@ -56,7 +58,7 @@ enum rn_code rn_births_read(struct rn_births *b, struct rn_snapshot *r,
     uint32_t room = 0;
     enum rn_code rc;
 
-    *b = (struct rn_births){ 0 };
+    *b = (struct rn_creation_counts){ 0 };
     rn_key_span_tag(r->container->number, RN_TAG_RANGE, &from, &before);
     range = (struct rn_key_interval){ .from = rn_key_view(&from),
                                       .before = rn_key_view(&before) };
@@ -72,8 +74,8 @@ enum rn_code rn_births_read(struct rn_births *b, struct rn_snapshot *r,
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
 
-uint64_t rn_births_count(const struct rn_births *b,
-                         const struct rn_epk_range *epks)
+uint64_t rn_creation_counts_sum(const struct rn_creation_counts *b,
+                                const struct rn_epk_range *epks)
 {
     struct rn_epk_range both;
     uint64_t count = 0;
@@ -88,18 +90,19 @@ uint64_t rn_births_count(const struct rn_births *b,
 /* ---- rids ---------------------------------------------------------------- */
 
 enum rn_code rn_rid_scan_open(struct rn_rid_scan *s, struct rn_snapshot *r,
-                              const struct rn_births *births,
+                              const struct rn_creation_counts *counts,
                               const struct rn_documents_scan *scan,
                               uint64_t from)
 {
     *s = (struct rn_rid_scan){
-        .reading = r, .births = births, .epks = scan->epks, .from = from
+        .reading = r, .counts = counts, .epks = scan->epks, .from = from
     };
     return rn_documents_bound(r->container, scan, &s->bounds);
 }
 
 /* Can the range have wanted documents? */
-static bool is_wanted(const struct rn_rid_scan *s, const struct rn_birth *b)
+static bool is_wanted(const struct rn_rid_scan *s,
+                      const struct rn_creation_count *b)
 {
     struct rn_epk_range both;
 
@@ -111,7 +114,7 @@ static bool is_wanted(const struct rn_rid_scan *s, const struct rn_birth *b)
 static enum rn_code open_range(struct rn_rid_scan *s)
 {
     struct rn_snapshot *r = s->reading;
-    const struct rn_births *b = s->births;
+    const struct rn_creation_counts *b = s->counts;
     struct rn_key from, before;
     struct rn_key_interval range;
     uint64_t first;

@@ -354,7 +354,7 @@ static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
     if (key.len != RN_KEY_HEAD + 4)
         return RN_CORRUPT;
     c.number = rn_get_u32_be(key.bytes + RN_KEY_HEAD);
-    rn_expiry_moved(e, c.number);
+    rn_ttl_moved(e, c.number);
     rc = find_dead(txn, &c, &id, &row);
     if (!rc)
         rc = empty_range(txn, &c, id, &row, &e->home);
