@@ -9,7 +9,7 @@
  */
 #include "client/live_rows.h"
 
-#include "client/query/seen.h"
+#include "client/query/value_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* live_rows.c -- see live_rows.h. */
 #include "client/live_rows.h"
 
-#include "client/query/seen.h"
+#include "client/query/value_set.h"
 
 #include <stdlib.h>
 #include <string.h>

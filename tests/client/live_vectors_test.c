@@ -9,7 +9,7 @@
  */
 #include "client/live.h"
 
-#include "client/query/seen.h"
+#include "client/query/value_set.h"
 
 #include <math.h>
 #include <stdio.h>

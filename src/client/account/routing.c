@@ -166,7 +166,7 @@ static int by_min(const void *a, const void *b)
 }
 
 /* Drops superseded ranges and sorts the rest. */
-static enum rn_code settle(struct rn_routing *m)
+static enum rn_code finish(struct rn_routing *m)
 {
     struct rn_range_route *left =
         rn_arena_alloc(&m->arena, (m->count + 1) * sizeof(*left));
@@ -206,7 +206,7 @@ static enum rn_code fill(struct rn_routing *m, const struct rn_routing *base,
         rc = get_route(j, w.value, &m->arena, &m->routes[m->count]);
         m->count += !rc;
     }
-    return rc ? rc : settle(m);
+    return rc ? rc : finish(m);
 }
 
 runnel_code rn_routing_apply(const struct rn_routing *base, struct rn_view body,

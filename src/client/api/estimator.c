@@ -3,7 +3,7 @@
 #include "client/api/container.h"
 #include "client/http/options.h"
 #include "client/lag/lag.h"
-#include "client/lag/set.h"
+#include "client/lag/lease_set.h"
 #include "client/lease/property.h"
 
 enum { PERIOD_MS = 5000 };

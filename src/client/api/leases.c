@@ -1,15 +1,15 @@
 /* leases.c -- leases for tools: listed, moved, released, cut, exported,
  * imported, forked, deleted; see runnel/processor.h.
  *
- * lag/set.h has the conditional writes, lag/seek.h the seek.
+ * lag/lease_set.h has the conditional writes, lag/seek.h the seek.
  */
 #include "client/account/routing.h"
 #include "client/api/container.h"
 #include "client/feed/reader.h"
 #include "client/http/exchange.h"
 #include "client/http/options.h"
+#include "client/lag/lease_set.h"
 #include "client/lag/seek.h"
-#include "client/lag/set.h"
 #include "client/lease/document.h"
 #include "client/lease/listing.h"
 #include "client/lease/property.h"

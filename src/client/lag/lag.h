@@ -10,7 +10,7 @@
 #ifndef RN_CLIENT_LAG_LAG_H
 #define RN_CLIENT_LAG_LAG_H
 
-#include "client/lag/set.h"
+#include "client/lag/lease_set.h"
 
 /* As runnel_lag_each. */
 runnel_code rn_lag_each(struct rn_lease_set *s, runnel_lag_fn each,

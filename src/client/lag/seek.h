@@ -12,7 +12,7 @@
 #ifndef RN_CLIENT_LAG_SEEK_H
 #define RN_CLIENT_LAG_SEEK_H
 
-#include "client/lag/set.h"
+#include "client/lag/lease_set.h"
 
 /* Moves the lease of this token, or with NULL all, as runnel_leases_seek.
  * RUNNEL_CONFLICT if a live host of another library holds a lease, before

@@ -152,7 +152,8 @@ enum rn_update_next rn_update_begin(struct rn_update *u)
 }
 
 /* What was sent is what the store has: u->base becomes it. */
-static enum rn_update_next settle(struct rn_update *u, struct rn_view etag)
+static enum rn_update_next note_written(struct rn_update *u,
+                                        struct rn_view etag)
 {
     struct rn_lease_document *sent = NULL;
 
@@ -173,7 +174,7 @@ enum rn_update_next rn_update_written(struct rn_update *u, runnel_code code,
 {
     switch (code) {
     case RUNNEL_OK:
-        return settle(u, rn_view_text(etag));
+        return note_written(u, rn_view_text(etag));
     case RUNNEL_NOT_FOUND:
     case RUNNEL_CONFLICT:
         return lose(u, NULL);

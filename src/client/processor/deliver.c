@@ -1,7 +1,7 @@
 /* deliver.c -- the handler's calls of one lease, and what they return. */
 #include "client/processor/deliver.h"
 
-#include "client/processor/bury.h"
+#include "client/processor/failed_changes.h"
 #include "client/processor/host.h"
 #include "client/processor/state.h"
 #include "client/processor/table.h"
@@ -351,6 +351,6 @@ int64_t rn_worker_deliver(struct rn_worker *w, int64_t now_ns)
         if (due_ns != INT64_MAX && due_ns - now_ns < next)
             next = due_ns - now_ns;
     }
-    at = rn_worker_bury(w, now_ns);
+    at = rn_worker_handle_failed(w, now_ns);
     return at < next ? at : next;
 }

@@ -2,10 +2,10 @@
 #include "client/processor/host.h"
 
 #include "client/feed/page.h"
+#include "client/processor/background_write.h"
 #include "client/processor/bootstrap.h"
-#include "client/processor/bury.h"
-#include "client/processor/chore.h"
 #include "client/processor/deliver.h"
+#include "client/processor/failed_changes.h"
 #include "client/processor/map.h"
 #include "client/processor/pass.h"
 #include "client/processor/source.h"
@@ -193,7 +193,7 @@ static bool is_still_working(const struct rn_host *h)
             !h->workers[i]->is_deadline_over)
             return true;
     }
-    return h->bootstrap || h->pass || h->chores;
+    return h->bootstrap || h->pass || h->background_writes;
 }
 
 static void note_end(struct rn_host *h)
@@ -256,8 +256,8 @@ static void take_message(struct rn_message *m)
     case RN_MESSAGE_CLOSED:
         rn_worker_closed(m->item);
         break;
-    case RN_MESSAGE_BURIED:
-        rn_worker_buried(m->item);
+    case RN_MESSAGE_DEAD_LETTER_RETURNED:
+        rn_worker_dead_letter_returned(m->item);
         break;
     case RN_MESSAGE_CHECKPOINT:
         rn_worker_checkpoint(c->delivery->worker, c);
@@ -324,7 +324,8 @@ static int64_t step_pass(struct rn_host *h, int64_t now_ns)
 static bool is_removable(const struct rn_worker *w)
 {
     return w->state == RN_WORKER_FREE && !w->is_calling && w->calls == 0 &&
-           !w->is_job_running && !w->burying && !w->split.is_calling;
+           !w->is_job_running && !w->dead_letter_delivery &&
+           !w->split.is_calling;
 }
 
 static int64_t step_workers(struct rn_host *h, int64_t now_ns)
@@ -377,7 +378,7 @@ static int64_t step_all(struct rn_host *h)
     next = at < next ? at : next;
     at = rn_host_step_map(h, now_ns);
     next = at < next ? at : next;
-    rn_host_end_chores(h, false);
+    rn_background_writes_end(h, false);
     if (now_ns - h->trim_ns > TRIM_MS * ms_ns) {
         h->trim_ns = now_ns;
         rn_handlers_trim(h->handlers);
@@ -472,7 +473,7 @@ static void release(struct rn_host *h)
     rn_free(h->workers);
     rn_bootstrap_free(h->bootstrap);
     rn_pass_free(h->pass);
-    rn_host_end_chores(h, true);
+    rn_background_writes_end(h, true);
     rn_host_forget_map(h);
     rn_host_forget_source(h);
     while (h->avoided) {

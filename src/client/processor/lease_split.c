@@ -10,7 +10,7 @@
 #include "client/http/bug.h"
 #include "client/lease/listing.h"
 #include "client/lease/property.h"
-#include "client/processor/chore.h"
+#include "client/processor/background_write.h"
 #include "client/processor/host.h"
 #include "client/processor/map.h"
 #include "client/processor/pause.h"
@@ -402,11 +402,12 @@ static void undo_children(struct rn_worker *w)
 {
     for (size_t i = 0; i < w->split.count; i++) {
         const struct rn_lease_document *d = w->split.children[i].document;
-        struct rn_host_chore *c =
-            d ? rn_host_new_chore(RN_LEASE_STORE_REMOVE, &d->lease) : NULL;
+        struct rn_background_write *c =
+            d ? rn_background_write_new(RN_LEASE_STORE_REMOVE, &d->lease)
+              : NULL;
 
         if (c)
-            rn_host_start_chore(w->host, c);
+            rn_background_write_start(w->host, c);
     }
 }
 

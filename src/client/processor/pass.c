@@ -6,9 +6,9 @@
 #include "client/lease/document.h"
 #include "client/lease/listing.h"
 #include "client/lease/property.h"
+#include "client/processor/background_write.h"
 #include "client/processor/balance.h"
 #include "client/processor/bootstrap.h"
-#include "client/processor/chore.h"
 #include "client/processor/host.h"
 #include "client/processor/state.h"
 #include "client/processor/table.h"
@@ -143,14 +143,15 @@ static bool is_clash(struct rn_pass *p, const struct rn_lease *lease)
 static void remove_lease(struct rn_pass *p, const struct rn_lease *lease,
                          const char *why)
 {
-    struct rn_host_chore *c = rn_host_new_chore(RN_LEASE_STORE_REMOVE, lease);
+    struct rn_background_write *c =
+        rn_background_write_new(RN_LEASE_STORE_REMOVE, lease);
 
     if (!c)
         return;
     rn_host_tell(p->host, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_WARNING,
                  NULL, NULL, "lease %.*s is removed: %s", RN_FMT(lease->token),
                  why);
-    rn_host_start_chore(p->host, c);
+    rn_background_write_start(p->host, c);
 }
 
 /* Is the lease a copy or redundant?  It is then drained or removed, and does
@@ -274,7 +275,8 @@ static void mark(struct rn_pass *p, size_t place)
 {
     struct rn_host *h = p->host;
     struct rn_lease lease = p->listing.leases[place]->lease;
-    struct rn_host_chore *c = rn_host_new_chore(RN_LEASE_STORE_REPLACE, &lease);
+    struct rn_background_write *c =
+        rn_background_write_new(RN_LEASE_STORE_REPLACE, &lease);
     char wanted[RN_HOST_MAX + 32];
 
     if (!c)
@@ -283,12 +285,12 @@ static void mark(struct rn_pass *p, size_t place)
              (long long)rn_host_store_ms(h));
     if (!rn_lease_set(&lease, RN_LEASE_WANTED, rn_view_text(wanted)) ||
         rn_lease_print(&lease, &c->call.json)) {
-        rn_host_free_chore(c);
+        rn_background_write_free(c);
         return;
     }
     h->has_marks = true;
     h->moved_ns = rn_mono_ns(h->env);
-    rn_host_start_chore(h, c);
+    rn_background_write_start(h, c);
 }
 
 static void give(struct rn_pass *p, size_t place)

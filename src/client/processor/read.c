@@ -63,7 +63,7 @@ static bool shed_pages(struct rn_host *h, int64_t now_ns)
     for (size_t i = 0; i < h->worker_count; i++) {
         struct rn_worker *w = h->workers[i];
         int64_t due_ns;
-        if (w->state != RN_WORKER_ACTIVE || w->burying ||
+        if (w->state != RN_WORKER_ACTIVE || w->dead_letter_delivery ||
             !rn_window_is_backing_off(&w->window, now_ns, &due_ns))
             continue;
         if (!last || due_ns > last_due_ns) {

@@ -25,7 +25,7 @@ struct rn_avoided;
 struct rn_bootstrap;
 struct rn_checkpoint_wait;
 struct rn_host;
-struct rn_host_chore;
+struct rn_background_write;
 struct rn_pass;
 
 /* ---- one lease ----------------------------------------------------------- */
@@ -113,10 +113,10 @@ struct rn_worker {
     bool is_deadline_over;
 
     /* ---- dead letters ---- */
-    struct rn_delivery *burying;
-    struct rn_client_call *burial; /* the upsert under way */
-    struct rn_buf burial_body;
-    runnel_verdict buried;
+    struct rn_delivery *dead_letter_delivery;
+    struct rn_client_call *dead_letter_call; /* the upsert under way */
+    struct rn_buf dead_letter_body;
+    runnel_verdict dead_letter_verdict;
     runnel_failure failure;
 
     struct rn_lease_split split;
@@ -179,7 +179,7 @@ struct rn_host {
 
     struct rn_worker **workers; /* by rising id */
     size_t worker_count, worker_room;
-    struct rn_host_chore *chores;
+    struct rn_background_write *background_writes;
     size_t waits;                       /* reads that the server holds */
     struct rn_change_page_meter *meter; /* of all pages */
     int64_t trim_ns;

@@ -80,7 +80,7 @@ void rn_window_clear(struct rn_window *w)
             unlink_delivery(w, d);
             d->slot = NULL;
             if (d->state == RN_DELIVERY_DELIVERED ||
-                d->state == RN_DELIVERY_BURYING)
+                d->state == RN_DELIVERY_DEAD_LETTER)
                 cut_off(w, d);
             else
                 free_delivery(d);
@@ -311,7 +311,8 @@ static struct rn_delivery *next_of(struct rn_window *w, struct rn_lane *lane,
     for (struct rn_delivery *d = lane->first; d; d = d->after) {
         if (d->state == RN_DELIVERY_DONE)
             continue;
-        if (d->state == RN_DELIVERY_REJECTED || d->state == RN_DELIVERY_BURYING)
+        if (d->state == RN_DELIVERY_REJECTED ||
+            d->state == RN_DELIVERY_DEAD_LETTER)
             return NULL;
         if (d->state == RN_DELIVERY_DELIVERED) {
             if (++under_way >= w->options->pending_limit || d->failures > 0)
@@ -390,7 +391,7 @@ bool rn_window_is_backing_off(const struct rn_window *w, int64_t now_ns,
 
 /* ---- what is done -------------------------------------------------------- */
 
-void rn_window_settle(struct rn_window *w, struct rn_delivery *d)
+void rn_window_finish(struct rn_window *w, struct rn_delivery *d)
 {
     d->state = RN_DELIVERY_DONE;
     d->slot->open--;

@@ -4,12 +4,12 @@
  * each of which one call of the handler gets.  Deliveries lie in lanes by their
  * partition key; a lane is in order, so changes of one key are too.
  *
- *   QUEUED     waits for its turn
- *   DELIVERED  in the handler, or pending
- *   BACKOFF    failed; the same again after a pause
- *   REJECTED   given up; the policy of the processor decides about it
- *   BURYING    its dead letter is being stored
- *   DONE       processed, dead-lettered or skipped
+ *   QUEUED       waits for its turn
+ *   DELIVERED    in the handler, or pending
+ *   BACKOFF      failed; the same again after a pause
+ *   REJECTED     given up; the policy of the processor decides about it
+ *   DEAD_LETTER  its dead letter is being stored
+ *   DONE         processed, dead-lettered or skipped
  *
  * The position that may be stored is the token of the longest prefix of slots
  * in which everything is DONE.  A slot is dropped when it is in that prefix.
@@ -36,7 +36,7 @@ enum rn_delivery_state {
     RN_DELIVERY_DELIVERED,
     RN_DELIVERY_BACKOFF,
     RN_DELIVERY_REJECTED,
-    RN_DELIVERY_BURYING,
+    RN_DELIVERY_DEAD_LETTER,
     RN_DELIVERY_DONE,
 };
 
@@ -49,8 +49,8 @@ enum rn_message_kind {
     RN_MESSAGE_ACKED,
     RN_MESSAGE_OPENED, /* `item` is the worker */
     RN_MESSAGE_CLOSED,
-    RN_MESSAGE_BURIED,     /* the program's dead_letter */
-    RN_MESSAGE_CHECKPOINT, /* `item` is a struct rn_checkpoint_wait */
+    RN_MESSAGE_DEAD_LETTER_RETURNED, /* the program's dead_letter */
+    RN_MESSAGE_CHECKPOINT,           /* `item` is a struct rn_checkpoint_wait */
 };
 
 struct rn_message {
@@ -124,10 +124,11 @@ struct rn_window {
     struct rn_slot *first, *last;
     size_t slots;
     struct rn_lane *lanes;
-    struct rn_lane cut; /* DELIVERED or BURYING when the window was cleared */
-    size_t delivered;   /* in state DELIVERED */
-    size_t bytes;       /* of the pages */
-    bool has_moved;     /* `position` is that of a slot that is done */
+    struct rn_lane
+        cut;          /* DELIVERED or DEAD_LETTER when the window was cleared */
+    size_t delivered; /* in state DELIVERED */
+    size_t bytes;     /* of the pages */
+    bool has_moved;   /* `position` is that of a slot that is done */
     struct rn_position position;
     uint64_t changes_done;   /* since the caller last reset it */
     uint32_t first_attempts; /* failures of the batch that is read next */
@@ -183,7 +184,7 @@ enum rn_outcome rn_window_judge(struct rn_window *w, struct rn_delivery *d,
 /* The first delivery that is REJECTED, or NULL. */
 struct rn_delivery *rn_window_rejected(struct rn_window *w);
 /* A rejected delivery was handled, or must be tried again later. */
-void rn_window_settle(struct rn_window *w, struct rn_delivery *d);
+void rn_window_finish(struct rn_window *w, struct rn_delivery *d);
 void rn_window_block(struct rn_window *w, struct rn_delivery *d,
                      int64_t now_ns);
 

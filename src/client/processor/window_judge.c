@@ -111,7 +111,7 @@ static enum rn_outcome bisect(struct rn_window *w, struct rn_delivery *d)
     rn_free(chosen);
     if (!halves[1])
         return RN_OUTCOME_NO_MEMORY;
-    rn_window_settle(w, d);
+    rn_window_finish(w, d);
     return RN_OUTCOME_BISECTED;
 }
 
@@ -197,7 +197,7 @@ static enum rn_outcome split_verdict(struct rn_window *w, struct rn_delivery *d,
         outcome = RN_OUTCOME_PARTLY;
     }
     rn_free(chosen);
-    rn_window_settle(w, d);
+    rn_window_finish(w, d);
     return outcome;
 }
 

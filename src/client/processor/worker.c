@@ -9,8 +9,8 @@
 #include "client/feed/position.h"
 #include "client/http/bug.h"
 #include "client/lease/property.h"
-#include "client/processor/bury.h"
 #include "client/processor/deliver.h"
+#include "client/processor/failed_changes.h"
 #include "client/processor/host.h"
 #include "client/processor/read.h"
 #include "client/processor/state.h"
@@ -54,11 +54,11 @@ void rn_worker_free(struct rn_worker *w)
         rn_worker_end_ask(w);
         rn_reader_release(&w->reader);
     }
-    if (w->burial) {
-        rn_client_call_release(w->burial);
-        rn_free(w->burial);
+    if (w->dead_letter_call) {
+        rn_client_call_release(w->dead_letter_call);
+        rn_free(w->dead_letter_call);
     }
-    rn_buf_release(&w->burial_body);
+    rn_buf_release(&w->dead_letter_body);
     rn_lease_split_release(&w->split);
     rn_window_release(&w->window);
     rn_lease_store_call_release(&w->call);
@@ -249,7 +249,7 @@ static void step_draining(struct rn_worker *w)
         rn_worker_start_close(w);
         return;
     }
-    if (w->window.delivered > 0 || w->burying || is_writing)
+    if (w->window.delivered > 0 || w->dead_letter_delivery || is_writing)
         return;
     if (w->calls > 0) {
         if (w->is_deadline_over) /* a handler does not return */
@@ -267,7 +267,8 @@ static void step_lost(struct rn_worker *w)
 {
     if (w->is_granted && w->calls == 0)
         w->is_granted = false;
-    if (w->is_calling || w->calls > 0 || w->burying || w->is_job_running)
+    if (w->is_calling || w->calls > 0 || w->dead_letter_delivery ||
+        w->is_job_running)
         return;
     if (w->is_open)
         rn_worker_start_close(w);
@@ -306,7 +307,7 @@ int64_t rn_worker_step(struct rn_worker *w, int64_t now_ns)
             step_draining(w);
         break;
     case RN_WORKER_LOST:
-        at = rn_worker_bury(w, now_ns);
+        at = rn_worker_handle_failed(w, now_ns);
         step_lost(w);
         break;
     case RN_WORKER_SPLITTING:

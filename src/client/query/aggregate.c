@@ -15,7 +15,7 @@ void rn_total_init(struct rn_total *t, enum rn_merge_aggregate kind)
 void rn_total_release(struct rn_total *t)
 {
     rn_buf_release(&t->list);
-    rn_seen_release(&t->seen);
+    rn_value_set_release(&t->seen);
 }
 
 static struct rn_merge_item member(struct rn_merge_item of, const char *name)
@@ -124,7 +124,7 @@ static enum rn_code add_elements(struct rn_total *t, struct rn_merge_item v,
     while (!rc && rn_json_walk_next(&w)) {
         struct rn_merge_item one = { v.j, w.value };
         if (t->kind == RN_AGGREGATE_SET)
-            rc = rn_seen_add(&t->seen, one, arena, &is_new);
+            rc = rn_value_set_add(&t->seen, one, arena, &is_new);
         if (!rc && is_new)
             rc = rn_buf_add(&t->list, RN_LIT(","));
         if (!rc && is_new)

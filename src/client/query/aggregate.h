@@ -13,8 +13,8 @@
 #define RN_CLIENT_QUERY_AGGREGATE_H
 
 #include "client/query/plan.h"
-#include "client/query/seen.h"
 #include "client/query/value.h"
+#include "client/query/value_set.h"
 
 struct rn_total {
     enum rn_merge_aggregate kind;
@@ -23,9 +23,9 @@ struct rn_total {
     int64_t whole; /* the sum while it is an integer of 64 bits */
     bool is_real;  /* the sum no longer is */
     double real, count;
-    struct rn_view value; /* JSON: the least, the greatest, of the key */
-    struct rn_buf list;   /* elements, a comma before each */
-    struct rn_seen seen;  /* the elements of a set */
+    struct rn_view value;     /* JSON: the least, the greatest, of the key */
+    struct rn_buf list;       /* elements, a comma before each */
+    struct rn_value_set seen; /* the elements of a set */
 };
 
 void rn_total_init(struct rn_total *t, enum rn_merge_aggregate kind);

@@ -256,7 +256,7 @@ static enum rn_code get_ranking(struct rn_merge_plan *p,
     return rc;
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- plan ---------------------------------------------------------------- */
 
 /* A point has both ends included; an interval that ends with nothing behind it
  * is as good. */
@@ -334,7 +334,7 @@ void rn_merge_plan_release(struct rn_merge_plan *p)
     rn_arena_release(&p->arena);
 }
 
-bool rn_merge_plan_is_whole(const struct rn_merge_plan *p)
+bool rn_merge_plan_needs_all_rows(const struct rn_merge_plan *p)
 {
     return p->is_grouped || p->aggregate != RN_AGGREGATE_NONE ||
            p->is_unsorted || p->counts_distinct || p->is_ranked;

@@ -75,6 +75,6 @@ runnel_code rn_merge_plan_parse(struct rn_merge_plan *p, struct rn_view body,
 void rn_merge_plan_release(struct rn_merge_plan *p);
 
 /* Must all rows be read before the first result is known? */
-bool rn_merge_plan_is_whole(const struct rn_merge_plan *p);
+bool rn_merge_plan_needs_all_rows(const struct rn_merge_plan *p);
 
 #endif

@@ -4,10 +4,10 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "client/query/fetch.h"
+#include "client/query/materialize.h"
 #include "client/query/merge.h"
 #include "client/query/state.h"
 #include "client/query/token.h"
-#include "client/query/whole.h"
 
 enum {
     TEXT_MAX = 2 << 20,
@@ -146,8 +146,8 @@ void rn_client_query_free(struct rn_client_query *q)
     release_groups(q);
     if (q->has_plan)
         rn_merge_plan_release(&q->plan);
-    rn_seen_release(&q->seen);
-    rn_seen_release(&q->keys);
+    rn_value_set_release(&q->seen);
+    rn_value_set_release(&q->keys);
     rn_arena_release(&q->memory);
     rn_buf_release(&q->text);
     rn_buf_release(&q->parameters);
@@ -188,9 +188,9 @@ static enum rn_code see(struct rn_client_query *q, struct rn_view text,
 
     rn_put_u64(mark.bytes, h.high);
     rn_put_u64(mark.bytes + 8, h.low);
-    return rn_seen_add_text(&q->seen,
-                            rn_view_of(mark.bytes, sizeof(mark.bytes)),
-                            &q->memory, &place, is_new);
+    return rn_value_set_add_text(&q->seen,
+                                 rn_view_of(mark.bytes, sizeof(mark.bytes)),
+                                 &q->memory, &place, is_new);
 }
 
 static enum rn_code is_distinct(struct rn_client_query *q,
@@ -359,9 +359,9 @@ static runnel_code fill_page(struct rn_client_query *q, struct rn_rows *out,
         rc = rn_client_query_open_sources(q, &out->charge, error);
     if (rc)
         return rc;
-    if (rn_client_query_is_whole(q)) {
+    if (rn_client_query_needs_all_rows(q)) {
         if (!q->is_computed)
-            rc = rn_client_query_compute(q, &out->charge, error);
+            rc = rn_client_query_materialize(q, &out->charge, error);
         return rc ? rc : hand_out(q, out, error);
     }
     if (q->has_plan && q->plan.order_count > 0)

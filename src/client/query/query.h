@@ -1,23 +1,24 @@
 /* query.h -- a query over all ranges of a container, merged by the client.
  *
- * There are four ways, by the plan:
+ * The plan decides between four strategies:
  *
- *   whole     grouped, aggregated, ranked or without an order within a range:
- *             all rows are read, then the results are returned page by page
- *   merged    ORDER BY: the least of the ranges' next rows, again and again
- *   in turn   the others: range after range, the server's pages
- *   alone     one partition key, or the catalog: the server's pages
+ *   materialized   groups, aggregates, ranks, or no order within a range: all
+ *                  rows are read, then the results are returned page by page
+ *   merged         ORDER BY: a k-way merge of the ranges' rows
+ *   sequential     other queries: range after range, the server's pages
+ *   single         one partition key, or the catalog: the server's pages
  *
  * After each, rows pass DISTINCT, then OFFSET, then TOP and LIMIT.
  *
- * A query can be resumed in another process by the token of a page.  What is
- * written between the pages does not make it repeat or lose the others:
+ * The token of a page resumes a query in another process.  Writes between two
+ * pages do not make it repeat or lose other rows:
  *
- *   merged, in turn, alone   the token has the position of every range
+ *   merged, sequential, single
+ *                            the token has the position of every range
  *   DISTINCT without order   also the hashes of all rows returned.  Beyond
  *                            RN_SEEN_MAX of them the token says so, and is
  *                            refused: the official SDKs give no token at all
- *   whole                    the query is computed again; results are sorted by
+ *   materialized             the query is computed again; results are sorted by
  *                            ORDER BY, then by the group's key or the rid, and
  *                            go on after the last key returned
  *   ORDER BY RANK            computed again, as each row's rank depends on all
@@ -31,8 +32,8 @@
 #define RN_CLIENT_QUERY_QUERY_H
 
 #include "client/query/plan.h"
-#include "client/query/seen.h"
 #include "client/query/source.h"
+#include "client/query/value_set.h"
 
 struct rn_client_query;
 

@@ -7,9 +7,9 @@
 #include "client/query/rank.h"
 
 #include "client/query/fetch.h"
+#include "client/query/materialize.h"
 #include "client/query/query.h"
 #include "client/query/state.h"
-#include "client/query/whole.h"
 #include "json/print.h"
 
 #include <stdlib.h>

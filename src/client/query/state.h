@@ -5,10 +5,10 @@
 
 #include "client/query/aggregate.h"
 #include "client/query/plan.h"
-#include "client/query/seen.h"
 #include "client/query/source.h"
+#include "client/query/value_set.h"
 
-/* A result of a whole query. */
+/* A result of a materialized query. */
 struct rn_result_row {
     struct rn_view text;
     /* An array of {"item":v} in result_keys: the items of ORDER BY, then those
@@ -55,13 +55,13 @@ struct rn_client_query {
     int64_t to_skip, to_take; /* of OFFSET, TOP and LIMIT; -1: all */
 
     struct rn_arena memory;   /* what merging keeps; the user sets its limit */
-    struct rn_seen seen;      /* hashes of rows of DISTINCT and ORDER BY RANK */
-    struct rn_seen keys;      /* of groups, or of what is counted */
+    struct rn_value_set seen; /* hashes of rows of DISTINCT and ORDER BY RANK */
+    struct rn_value_set keys; /* of groups, or of what is counted */
     struct rn_buf last_row;   /* of an ordered DISTINCT, canonical */
     struct rn_buf last_items; /* of the row last merged: its ORDER BY items */
     struct rn_buf scratch;
 
-    bool is_computed;      /* of a query that is whole */
+    bool is_computed;      /* of a materialized query */
     struct rn_buf results; /* of struct rn_result_row */
     struct rn_buf groups;  /* of struct rn_merge_group */
     size_t next_result;
@@ -86,9 +86,10 @@ static inline bool rn_client_query_is_alone(const struct rn_client_query *q)
 }
 
 /* Are all rows read before the first result is known? */
-static inline bool rn_client_query_is_whole(const struct rn_client_query *q)
+static inline bool
+rn_client_query_needs_all_rows(const struct rn_client_query *q)
 {
-    return q->has_plan && rn_merge_plan_is_whole(&q->plan);
+    return q->has_plan && rn_merge_plan_needs_all_rows(&q->plan);
 }
 
 #endif

@@ -143,7 +143,7 @@ static enum rn_code print_json(const struct rn_client_query *q,
         rn_json_out_key(&o, RN_LIT("after"));
         rn_json_out_raw(&o, rn_buf_view(&q->after));
     }
-    if (!rn_client_query_is_whole(q)) {
+    if (!rn_client_query_needs_all_rows(q)) {
         rn_json_out_key(&o, RN_LIT("at"));
         rn_json_out_array_begin(&o);
         for (size_t i = 0; i < q->count; i++) {
@@ -292,8 +292,8 @@ static enum rn_code get_seen(struct rn_client_query *q, const struct rn_json *j)
     if (!rc && got % size)
         rc = RN_BAD_REQUEST;
     for (size_t at = 0; !rc && at < got; at += size)
-        rc = rn_seen_add_text(&q->seen, rn_view_of(marks.at + at, size),
-                              &q->memory, &place, &is_new);
+        rc = rn_value_set_add_text(&q->seen, rn_view_of(marks.at + at, size),
+                                   &q->memory, &place, &is_new);
     rn_buf_release(&marks);
     return rc;
 }
@@ -361,7 +361,7 @@ runnel_code rn_client_query_read_token(struct rn_client_query *q,
         rc = rn_error_take(error, code, NULL);
     } else if (rn_client_query_is_alone(q)) {
         rc = get_alone(q, &j, error);
-    } else if (!rn_client_query_is_whole(q)) {
+    } else if (!rn_client_query_needs_all_rows(q)) {
         rc = get_sources(q, &j, error);
     }
     rn_json_release(&j);

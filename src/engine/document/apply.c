@@ -315,8 +315,8 @@ enum rn_code rn_apply_delete(struct rn_apply *t, const struct rn_key *key,
 
 /* An expired version is deleted with an LSN of its own, before another replaces
  * it; in the middle of a request, with the request's LSN. */
-static enum rn_code bury_expired(struct rn_apply *t, const struct rn_key *key,
-                                 const struct rn_found *old)
+static enum rn_code delete_expired(struct rn_apply *t, const struct rn_key *key,
+                                   const struct rn_found *old)
 {
     bool first = !t->lsn;
     enum rn_code rc = rn_apply_delete(t, key, old);
@@ -352,7 +352,7 @@ static enum rn_code free_values(struct rn_apply *t, const struct rn_version *v,
                                 const struct rn_found *old)
 {
     uint32_t keys = t->container->unique.count;
-    bool bury[RN_UNIQUE_KEYS_MAX] = { false };
+    bool is_expired[RN_UNIQUE_KEYS_MAX] = { false };
     struct rn_found holder;
     struct rn_key key;
     enum rn_code rc;
@@ -361,7 +361,7 @@ static enum rn_code free_values(struct rn_apply *t, const struct rn_version *v,
         rc = find_holder(t, v, old, i, &key, &holder);
         if (rc && rc != RN_NOT_FOUND)
             return rc;
-        bury[i] = !rc;
+        is_expired[i] = !rc;
         if (!rc && holder.exists) {
             return rn_fail(t->err, RN_CONFLICT,
                            "Message: {\"Errors\":[\"Unique index constraint "
@@ -369,9 +369,10 @@ static enum rn_code free_values(struct rn_apply *t, const struct rn_version *v,
         }
     }
     for (uint32_t i = 0; i < keys; i++) {
-        rc = bury[i] ? find_holder(t, v, old, i, &key, &holder) : RN_NOT_FOUND;
+        rc = is_expired[i] ? find_holder(t, v, old, i, &key, &holder)
+                           : RN_NOT_FOUND;
         if (!rc)
-            rc = bury_expired(t, &key, &holder);
+            rc = delete_expired(t, &key, &holder);
         if (rc && rc != RN_NOT_FOUND)
             return rc;
     }
@@ -399,7 +400,7 @@ static enum rn_code remove_old(struct rn_apply *t, const struct rn_version *v,
                                const struct rn_found *old)
 {
     if (old->expired)
-        return bury_expired(t, &v->key, old);
+        return delete_expired(t, &v->key, old);
     return old->exists ? remove_version(t, &old->row) : RN_OK;
 }
 

@@ -94,7 +94,7 @@ static int by_from(const void *a, const void *b)
 }
 
 /* Sorts the intervals and merges those that touch. */
-static void settle(struct rn_where_intervals *s)
+static void sort_and_merge(struct rn_where_intervals *s)
 {
     struct rn_sortkey_interval *list =
         (struct rn_sortkey_interval *)(uintptr_t)s->list;
@@ -253,7 +253,7 @@ static enum rn_code look_logic(struct looker *l, const struct rn_expr *e,
             rc = add(l, &sum, &room, kid.list[k]);
     }
     if (!is_all) {
-        settle(&sum);
+        sort_and_merge(&sum);
         *out = sum;
     }
     return rc;
@@ -349,7 +349,7 @@ static enum rn_code look_between(struct looker *l, const struct rn_expr *e,
         rc = add(l, out, &room, low.list[i]);
     for (uint32_t i = 0; i < high.count && !rc; i++)
         rc = add(l, out, &room, high.list[i]);
-    settle(out);
+    sort_and_merge(out);
     return rc;
 }
 
@@ -380,7 +380,7 @@ static enum rn_code look_in(struct looker *l, const struct rn_expr *e,
         if (!rc)
             rc = add_equal(l, &v, &sum, &room);
     }
-    settle(&sum);
+    sort_and_merge(&sum);
     *out = sum;
     return rc;
 }
@@ -456,7 +456,7 @@ static enum rn_code look_elements(struct looker *l, const struct rn_expr *e,
         if (!rc)
             rc = w.rc;
     }
-    settle(&sum);
+    sort_and_merge(&sum);
     *out = sum;
     return rc;
 }

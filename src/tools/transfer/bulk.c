@@ -82,7 +82,7 @@ static runnel_code send_one(const struct rn_bulk *bulk,
 }
 
 /* Carries an operation out or gives it to `refused`. */
-static runnel_code settle(struct batch *b, size_t place, runnel_error *error)
+static runnel_code carry_out(struct batch *b, size_t place, runnel_error *error)
 {
     const struct rn_bulk *bulk = b->bulk;
     const runnel_operation *op = &b->all[place];
@@ -133,7 +133,7 @@ static runnel_code take(struct batch *b, const runnel_results *results,
         if (code)
             break;
         if (may_be_refused(r->code)) {
-            code = settle(b, place, error);
+            code = carry_out(b, place, error);
         } else if (runnel_code_is_transient(r->code) ||
                    r->code == RUNNEL_UNCERTAIN) {
             b->was_uncertain[place] |= r->code == RUNNEL_UNCERTAIN;
@@ -159,7 +159,7 @@ static runnel_code bisect(struct batch *b, size_t from, size_t end,
     runnel_code code;
 
     if (end - from == 1)
-        return settle(b, b->places[from], error);
+        return carry_out(b, b->places[from], error);
     code = runnel_items_bulk(b->bulk->container, b->operations + from,
                              end - from, &results, error);
     if (may_be_refused(code) && !results) {
@@ -173,7 +173,7 @@ static runnel_code bisect(struct batch *b, size_t from, size_t end,
         code = take(&half, results, error);
     }
     for (size_t i = 0; !code && results && i < half.count; i++)
-        code = settle(b, half.places[i], error);
+        code = carry_out(b, half.places[i], error);
     runnel_results_close(results);
     return code;
 }

@@ -1,5 +1,5 @@
-/* set.c -- see set.h. */
-#include "client/lag/set.h"
+/* lease_set.c -- see lease_set.h. */
+#include "client/lag/lease_set.h"
 
 #include "client/lease/expiry.h"
 #include "client/lease/property.h"

@@ -1,19 +1,19 @@
-/* seen.c -- see seen.h. */
-#include "client/query/seen.h"
+/* value_set.c -- see value_set.h. */
+#include "client/query/value_set.h"
 
 #include "base/hash.h"
 #include "json/print.h"
 
 enum { ROOM_MIN = 64, TEXT_MAX = 64 << 20 };
 
-void rn_seen_release(struct rn_seen *s)
+void rn_value_set_release(struct rn_value_set *s)
 {
     rn_free(s->slots);
-    *s = (struct rn_seen){ 0 };
+    *s = (struct rn_value_set){ 0 };
 }
 
 /* Where the text is, or where it belongs. */
-static size_t find(const struct rn_seen_entry *slots, size_t room,
+static size_t find(const struct rn_value_set_entry *slots, size_t room,
                    uint64_t hash, struct rn_view text)
 {
     size_t at = hash & (room - 1);
@@ -24,15 +24,15 @@ static size_t find(const struct rn_seen_entry *slots, size_t room,
     return at;
 }
 
-static enum rn_code grow(struct rn_seen *s)
+static enum rn_code grow(struct rn_value_set *s)
 {
     size_t room = s->room ? 2 * s->room : ROOM_MIN;
-    struct rn_seen_entry *slots = rn_new(room * sizeof(*slots));
+    struct rn_value_set_entry *slots = rn_new(room * sizeof(*slots));
 
     if (!slots)
         return RN_NOMEM;
     for (size_t i = 0; i < s->room; i++) {
-        const struct rn_seen_entry *one = &s->slots[i];
+        const struct rn_value_set_entry *one = &s->slots[i];
         if (one->text.at)
             slots[find(slots, room, one->hash, one->text)] = *one;
     }
@@ -42,12 +42,12 @@ static enum rn_code grow(struct rn_seen *s)
     return RN_OK;
 }
 
-enum rn_code rn_seen_add_text(struct rn_seen *s, struct rn_view text,
-                              struct rn_arena *arena, size_t *place,
-                              bool *is_new)
+enum rn_code rn_value_set_add_text(struct rn_value_set *s, struct rn_view text,
+                                   struct rn_arena *arena, size_t *place,
+                                   bool *is_new)
 {
     uint64_t hash = rn_hash64(text, 0);
-    struct rn_seen_entry *slot;
+    struct rn_value_set_entry *slot;
     enum rn_code rc;
 
     if (s->count >= s->room / 2) {
@@ -64,23 +64,24 @@ enum rn_code rn_seen_add_text(struct rn_seen *s, struct rn_view text,
             return rn_arena_lack(arena, size);
         if (text.len)
             memcpy(copy, text.at, text.len);
-        *slot = (struct rn_seen_entry){ .hash = hash,
-                                        .text = rn_view_of(copy, text.len),
-                                        .place = s->count++ };
+        *slot = (struct rn_value_set_entry){ .hash = hash,
+                                             .text = rn_view_of(copy, text.len),
+                                             .place = s->count++ };
     }
     *place = slot->place;
     return RN_OK;
 }
 
-enum rn_code rn_seen_add(struct rn_seen *s, struct rn_merge_item v,
-                         struct rn_arena *arena, bool *is_new)
+enum rn_code rn_value_set_add(struct rn_value_set *s, struct rn_merge_item v,
+                              struct rn_arena *arena, bool *is_new)
 {
     struct rn_buf text = RN_BUF_INIT(TEXT_MAX);
     size_t place;
     enum rn_code rc = rn_merge_item_canon(v, &text);
 
     if (!rc)
-        rc = rn_seen_add_text(s, rn_buf_view(&text), arena, &place, is_new);
+        rc =
+            rn_value_set_add_text(s, rn_buf_view(&text), arena, &place, is_new);
     rn_buf_release(&text);
     return rc;
 }

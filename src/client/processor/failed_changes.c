@@ -1,9 +1,10 @@
-/* bury.c -- changes that failed too often: blocked, skipped or dead-lettered.
+/* failed_changes.c -- changes that failed too often: blocked, skipped or
+ * dead-lettered.
  *
  * A dead letter in the container has the id RID-LSN, so storing it twice leaves
  * one.  The feed continues only after it is stored.
  */
-#include "client/processor/bury.h"
+#include "client/processor/failed_changes.h"
 
 #include "client/account/call.h"
 #include "client/account/container.h"
@@ -47,9 +48,10 @@ static void run_dead_letter(struct rn_job *job)
 {
     struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
 
-    w->buried =
+    w->dead_letter_verdict =
         w->observer.dead_letter(w->observer.context, w->token, &w->failure);
-    w->answer = (struct rn_message){ .kind = RN_MESSAGE_BURIED, .item = w };
+    w->answer = (struct rn_message){ .kind = RN_MESSAGE_DEAD_LETTER_RETURNED,
+                                     .item = w };
     rn_host_post(w->host, &w->answer);
 }
 
@@ -99,7 +101,7 @@ static void print_text(struct rn_json_out *o, const char *name,
 static enum rn_code print_letter(struct rn_worker *w, struct rn_delivery *d,
                                  const char *id)
 {
-    struct rn_json_out o = RN_JSON_OUT_INIT(&w->burial_body);
+    struct rn_json_out o = RN_JSON_OUT_INIT(&w->dead_letter_body);
     const runnel_change *c = change_of(d);
 
     rn_json_out_object_begin(&o);
@@ -120,7 +122,7 @@ static enum rn_code print_letter(struct rn_worker *w, struct rn_delivery *d,
 
 static runnel_code fill_upsert(struct rn_worker *w, struct rn_delivery *d)
 {
-    struct rn_request *r = &w->burial->request;
+    struct rn_request *r = &w->dead_letter_call->request;
     const runnel_change *c = change_of(d);
     struct rn_buf key = RN_BUF_INIT(4096);
     struct rn_pk pk = { .count = 1 };
@@ -132,8 +134,8 @@ static runnel_code fill_upsert(struct rn_worker *w, struct rn_delivery *d)
     snprintf(id, sizeof(id), "%.*s-%llu", RN_FMT(rid_of(c, &j)),
              (unsigned long long)c->lsn);
     rn_json_release(&j);
-    rn_buf_clear(&w->burial_body);
-    w->burial_body.ceiling = LETTER_MAX;
+    rn_buf_clear(&w->dead_letter_body);
+    w->dead_letter_body.ceiling = LETTER_MAX;
     pk.values[0] =
         (struct rn_pk_value){ .type = RN_PK_STRING, .text = rn_view_text(id) };
     rc = rn_error_code(print_letter(w, d, id));
@@ -145,7 +147,7 @@ static runnel_code fill_upsert(struct rn_worker *w, struct rn_delivery *d)
     if (!rc)
         rc = rn_headers_add(&r->headers, RN_HEADER_IS_UPSERT, RN_LIT("True"),
                             NULL);
-    r->body = rn_buf_view(&w->burial_body);
+    r->body = rn_buf_view(&w->dead_letter_body);
     rn_buf_release(&key);
     return rc;
 }
@@ -155,32 +157,32 @@ static bool start_upsert(struct rn_worker *w, struct rn_delivery *d)
     struct rn_client_container *to = w->host->config.at.dead_letters;
     struct rn_link link = rn_client_container_list(to, RN_KIND_DOCUMENT);
 
-    w->burial = rn_new(sizeof(*w->burial));
-    if (!w->burial)
+    w->dead_letter_call = rn_new(sizeof(*w->dead_letter_call));
+    if (!w->dead_letter_call)
         return false;
     /* An upsert of the same bytes does no harm twice, so a lost answer is no
      * obstacle to trying again. */
-    rn_client_call_init(w->burial, rn_client_container_account(to), "POST",
-                        RN_EFFECT_READ, &link);
-    w->burial->request.container = to;
+    rn_client_call_init(w->dead_letter_call, rn_client_container_account(to),
+                        "POST", RN_EFFECT_READ, &link);
+    w->dead_letter_call->request.container = to;
     if (fill_upsert(w, d)) {
-        rn_client_call_release(w->burial);
-        rn_free(w->burial);
-        w->burial = NULL;
+        rn_client_call_release(w->dead_letter_call);
+        rn_free(w->dead_letter_call);
+        w->dead_letter_call = NULL;
         return false;
     }
-    rn_client_call_begin(w->burial, w->host->transport);
+    rn_client_call_begin(w->dead_letter_call, w->host->transport);
     return true;
 }
 
 /* ---- outcomes ------------------------------------------------------------ */
 
-static void settle(struct rn_worker *w, bool is_stored)
+static void end_failed(struct rn_worker *w, bool is_stored)
 {
-    struct rn_delivery *d = w->burying;
+    struct rn_delivery *d = w->dead_letter_delivery;
     struct rn_host *h = w->host;
 
-    w->burying = NULL;
+    w->dead_letter_delivery = NULL;
     if (!d->slot) {
         rn_window_drop(&w->window, d);
         return;
@@ -198,14 +200,15 @@ static void settle(struct rn_worker *w, bool is_stored)
          "is a dead letter");
     d->state = RN_DELIVERY_REJECTED;
     if (++d->rejected == d->count)
-        rn_window_settle(&w->window, d);
+        rn_window_finish(&w->window, d);
     w->must_checkpoint = w->must_checkpoint || w->window.changes_done > 0;
 }
 
-void rn_worker_buried(struct rn_worker *w)
+void rn_worker_dead_letter_returned(struct rn_worker *w)
 {
     w->is_job_running = false;
-    settle(w, w->buried == RUNNEL_DONE || RN_BUG(FAILED_DEAD_LETTER_COUNTS));
+    end_failed(w, w->dead_letter_verdict == RUNNEL_DONE ||
+                      RN_BUG(FAILED_DEAD_LETTER_COUNTS));
 }
 
 static void skip(struct rn_worker *w, struct rn_delivery *d)
@@ -214,7 +217,7 @@ static void skip(struct rn_worker *w, struct rn_delivery *d)
         w->host->stats.skips++;
         tell(w, RUNNEL_EVENT_SKIPPED, RUNNEL_SEVERITY_WARNING, d, "is skipped");
     }
-    rn_window_settle(&w->window, d);
+    rn_window_finish(&w->window, d);
     w->must_checkpoint = w->must_checkpoint || w->window.changes_done > 0;
 }
 
@@ -242,31 +245,31 @@ static void begin(struct rn_worker *w, struct rn_delivery *d)
         block(w, d);
         return;
     }
-    w->burying = d;
-    d->state = RN_DELIVERY_BURYING;
+    w->dead_letter_delivery = d;
+    d->state = RN_DELIVERY_DEAD_LETTER;
     if (w->observer.dead_letter)
         start_dead_letter(w, d);
     else if (!start_upsert(w, d))
-        settle(w, false);
+        end_failed(w, false);
 }
 
-int64_t rn_worker_bury(struct rn_worker *w, int64_t now_ns)
+int64_t rn_worker_handle_failed(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_delivery *d;
     int64_t next;
 
-    if (w->burial) {
-        next = rn_client_call_step(w->burial);
-        if (!w->burial->is_over)
+    if (w->dead_letter_call) {
+        next = rn_client_call_step(w->dead_letter_call);
+        if (!w->dead_letter_call->is_over)
             return next;
-        next = w->burial->code;
-        rn_client_call_release(w->burial);
-        rn_free(w->burial);
-        w->burial = NULL;
-        settle(w, next == RUNNEL_OK);
+        next = w->dead_letter_call->code;
+        rn_client_call_release(w->dead_letter_call);
+        rn_free(w->dead_letter_call);
+        w->dead_letter_call = NULL;
+        end_failed(w, next == RUNNEL_OK);
     }
-    if (w->burying || w->is_job_running || w->state != RN_WORKER_ACTIVE ||
-        !rn_worker_is_valid(w, now_ns))
+    if (w->dead_letter_delivery || w->is_job_running ||
+        w->state != RN_WORKER_ACTIVE || !rn_worker_is_valid(w, now_ns))
         return RN_TASK_IDLE;
     d = rn_window_rejected(&w->window);
     if (!d)

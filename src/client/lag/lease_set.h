@@ -1,13 +1,13 @@
-/* set.h -- the leases of one processor, for tools and estimators: opened for
- * as long as a call needs them, listed, and changed while hosts run.
+/* lease_set.h -- the leases of one processor, for tools and estimators: opened
+ * for as long as a call needs them, listed, and changed while hosts run.
  *
  * The calls block.  Every write is conditional: a lease that changed meanwhile
  * is read and changed again.
  *
  * One thread at a time for a set.
  */
-#ifndef RN_CLIENT_LAG_SET_H
-#define RN_CLIENT_LAG_SET_H
+#ifndef RN_CLIENT_LAG_LEASE_SET_H
+#define RN_CLIENT_LAG_LEASE_SET_H
 
 #include "client/account/container.h"
 #include "client/lease/listing.h"

@@ -1,7 +1,7 @@
-/* whole.h -- queries that need all rows before the first result: groups,
+/* materialize.h -- queries that need all rows before the first result: groups,
  * aggregates, counts of distinct values, and orders without an index. */
-#ifndef RN_CLIENT_QUERY_WHOLE_H
-#define RN_CLIENT_QUERY_WHOLE_H
+#ifndef RN_CLIENT_QUERY_MATERIALIZE_H
+#define RN_CLIENT_QUERY_MATERIALIZE_H
 
 #include "client/http/error.h"
 #include "client/query/value.h"
@@ -9,8 +9,9 @@
 struct rn_client_query;
 
 /* Reads all and computes the results. */
-runnel_code rn_client_query_compute(struct rn_client_query *q, double *charge,
-                                    runnel_error *error) RUNNEL_CHECK;
+runnel_code rn_client_query_materialize(struct rn_client_query *q,
+                                        double *charge,
+                                        runnel_error *error) RUNNEL_CHECK;
 
 /* Adds a result, with its keys as JSON text, for sort. */
 enum rn_code rn_client_query_add_result(struct rn_client_query *q,

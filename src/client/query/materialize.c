@@ -1,6 +1,6 @@
-/* whole.c -- queries that need all rows before the first result: groups,
+/* materialize.c -- queries that need all rows before the first result: groups,
  * aggregates, counts of distinct values, and orders without an index. */
-#include "client/query/whole.h"
+#include "client/query/materialize.h"
 
 #include "client/query/fetch.h"
 #include "client/query/merge.h"
@@ -113,8 +113,8 @@ static enum rn_code add_to_group(struct rn_client_query *q,
     rn_buf_clear(&q->scratch);
     rc = q->plan.is_grouped ? rn_merge_item_canon(key, &q->scratch) : RN_OK;
     if (!rc)
-        rc = rn_seen_add_text(&q->keys, rn_buf_view(&q->scratch), &q->memory,
-                              &place, &is_new);
+        rc = rn_value_set_add_text(&q->keys, rn_buf_view(&q->scratch),
+                                   &q->memory, &place, &is_new);
     if (!rc && is_new)
         rc = add_group(q, order, key);
     groups = (struct rn_merge_group *)(void *)q->groups.at;
@@ -310,7 +310,7 @@ static enum rn_code add_row(struct rn_client_query *q, struct rn_merge_item row)
     if (q->plan.is_grouped || q->plan.aggregate != RN_AGGREGATE_NONE)
         return add_to_group(q, row);
     if (q->plan.counts_distinct)
-        return rn_seen_add(&q->keys, row, &q->memory, &is_new);
+        return rn_value_set_add(&q->keys, row, &q->memory, &is_new);
     return keep_sorted(q, row);
 }
 
@@ -381,8 +381,8 @@ static enum rn_code compute(struct rn_client_query *q)
     return rc ? rc : drop_given(q);
 }
 
-runnel_code rn_client_query_compute(struct rn_client_query *q, double *charge,
-                                    runnel_error *error)
+runnel_code rn_client_query_materialize(struct rn_client_query *q,
+                                        double *charge, runnel_error *error)
 {
     enum rn_code code;
     runnel_code rc = q->plan.is_ranked
