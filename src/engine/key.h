@@ -106,4 +106,10 @@ void rn_key_name(enum rn_kind kind, struct rn_rid owner, struct rn_view id,
                  struct rn_key *out);
 void rn_key_counters(struct rn_key *out);
 
+/* Copies the first keys of [from, before), at most `most`: a cursor may not
+ * stay open while they are deleted. */
+enum rn_code rn_key_collect(struct rn_txn *txn, const struct rn_key *from,
+                            const struct rn_key *before, struct rn_key *out,
+                            size_t most, size_t *count) RN_CHECK;
+
 #endif

@@ -13,7 +13,7 @@
 #include "engine/engine_state.h"
 
 #include "base/bytes.h"
-#include "engine/keys.h"
+#include "engine/key.h"
 
 #include <assert.h>
 
@@ -59,7 +59,7 @@ static enum rn_code marker_find(struct rn_txn *txn, char tag, uint32_t *number)
     enum rn_code rc;
 
     rn_key_span_tag(RN_CATALOG_NUMBER, tag, &from, &before);
-    rc = rn_keys_take(txn, &from, &before, &found, 1, &count);
+    rc = rn_key_collect(txn, &from, &before, &found, 1, &count);
     if (rc || !count)
         return rc ? rc : RN_NOT_FOUND;
     if (found.len != RN_KEY_HEAD + 4)
@@ -96,7 +96,7 @@ enum rn_code rn_drop_count_databases(struct rn_txn *txn, uint32_t *out)
     *out = 0;
     rn_key_span_tag(RN_CATALOG_NUMBER, TAG_DATABASE, &from, &before);
     while (!rc && count) {
-        rc = rn_keys_take(txn, &from, &before, &found, 1, &count);
+        rc = rn_key_collect(txn, &from, &before, &found, 1, &count);
         if (rc || !count)
             break;
         *out += 1;
@@ -135,7 +135,7 @@ static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
     if (!keys)
         return RN_NOMEM;
     rn_key_span_container(number, &from, &before);
-    rc = rn_keys_take(txn, &from, &before, keys, SLICE_KEYS, &count);
+    rc = rn_key_collect(txn, &from, &before, keys, SLICE_KEYS, &count);
     for (size_t i = 0; !rc && i < count; i++)
         rc = rn_txn_del(txn, rn_key_view(&keys[i]));
     if (!rc && count < SLICE_KEYS)

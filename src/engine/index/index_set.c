@@ -7,7 +7,7 @@
 #include "engine/engine_state.h"
 #include "engine/index/index.h"
 #include "engine/index/index_fill.h"
-#include "engine/keys.h"
+#include "engine/key.h"
 
 enum {
     ARENA_MAX = 1 << 20,
@@ -227,7 +227,7 @@ static enum rn_code next_container(struct rn_txn *txn, uint32_t *number)
 
     rn_index_row_key(*number, 0, &from);
     rn_index_row_key(UINT32_MAX, UINT8_MAX, &before);
-    rc = rn_keys_take(txn, &from, &before, &found, 1, &count);
+    rc = rn_key_collect(txn, &from, &before, &found, 1, &count);
     if (rc || !count)
         return rc ? rc : RN_NOT_FOUND;
     if (found.len != RN_KEY_HEAD + 5)

@@ -8,7 +8,7 @@
 #include "engine/index/index_fill.h"
 #include "engine/index/index_set.h"
 #include "engine/index/index_use.h"
-#include "engine/keys.h"
+#include "engine/key.h"
 #include "query/check/policy.h"
 
 enum {
@@ -73,7 +73,7 @@ static enum rn_code drop_some(struct rn_index_work *w, struct rn_index *x)
     rn_key_index(w->number, x->number, &from);
     before = from;
     before.bytes[before.len - 1]++;
-    rc = keys ? rn_keys_take(w->txn, &from, &before, keys, SLICE_KEYS, &count)
+    rc = keys ? rn_key_collect(w->txn, &from, &before, keys, SLICE_KEYS, &count)
               : RN_NOMEM;
 
     for (size_t i = 0; !rc && i < count; i++)
