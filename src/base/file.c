@@ -49,6 +49,33 @@ enum rn_code rn_file_publish(struct rn_env *env, const char *dir,
     return replace(env, dir, name, bytes, true, err);
 }
 
+enum rn_code rn_file_read_all(struct rn_env *env, const char *path,
+                              enum rn_open how, struct rn_buf *out,
+                              struct rn_err *err)
+{
+    struct rn_file *file = NULL;
+    uint64_t size = 0;
+    size_t got = 0;
+    enum rn_code rc = RN_OK;
+    int error = rn_file_open(env, path, how, &file);
+
+    if (!error)
+        error = rn_file_size(file, &size);
+    if (!error) {
+        rn_buf_clear(out);
+        rc = rn_buf_reserve(out, (size_t)size + 1);
+        if (rc)
+            rn_fail(err, rc, "%s: %s", path, rn_code_name(rc));
+    }
+    if (!error && !rc)
+        error = rn_file_read(file, out->at, (size_t)size, 0, &got);
+    rn_file_close(file);
+    if (error)
+        return rn_fail_errno(err, error, "%s", path);
+    out->len = rc ? 0 : got;
+    return rc;
+}
+
 bool rn_file_is_whole(struct rn_file *file, const char *path, uint64_t least)
 {
     uint64_t size = 0;

@@ -20,6 +20,12 @@ enum rn_code rn_file_publish(struct rn_env *env, const char *dir,
                              const char *name, struct rn_view bytes,
                              struct rn_err *err) RN_CHECK;
 
+/* Reads a whole file into `out`, up to the buffer's ceiling.  `how` is
+ * RN_OPEN_READ or RN_OPEN_FOLLOW. */
+enum rn_code rn_file_read_all(struct rn_env *env, const char *path,
+                              enum rn_open how, struct rn_buf *out,
+                              struct rn_err *err) RN_CHECK;
+
 /* False if the path no longer names the file, or if it is shorter than `least`:
  * it was moved, removed, replaced or cut short. */
 bool rn_file_is_whole(struct rn_file *file, const char *path, uint64_t least);

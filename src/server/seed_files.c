@@ -2,6 +2,7 @@
 #include "server/seed_files.h"
 
 #include "base/env.h"
+#include "base/file.h"
 #include "server/seed.h"
 #include "json/json.h"
 #include "json/print.h"
@@ -18,28 +19,6 @@ enum {
 };
 
 /* ---- files --------------------------------------------------------------- */
-
-static enum rn_code read_file(const char *path, struct rn_buf *out,
-                              struct rn_err *err)
-{
-    struct rn_file *file = NULL;
-    uint64_t size = 0;
-    size_t got = 0;
-    int error = rn_file_open(rn_env_real(), path, RN_OPEN_FOLLOW, &file);
-    enum rn_code rc = RN_OK;
-
-    if (!error)
-        error = rn_file_size(file, &size);
-    if (!error)
-        rc = rn_buf_reserve(out, (size_t)size);
-    if (!error && !rc)
-        error = rn_file_read(file, out->at, (size_t)size, 0, &got);
-    out->len = got;
-    rn_file_close(file);
-    if (error)
-        return rn_fail_errno(err, error, "%s", path);
-    return rc ? rn_fail(err, rc, "%s: %s", path, rn_code_name(rc)) : RN_OK;
-}
 
 /* The sorted names in a directory. */
 struct names {
@@ -127,7 +106,8 @@ static enum rn_code each_line(struct rn_seeding *s, const char *path,
     unsigned long number = 0, failed;
     struct rn_view rest;
     struct rn_json j;
-    enum rn_code rc = read_file(path, &text, err);
+    enum rn_code rc =
+        rn_file_read_all(rn_env_real(), path, RN_OPEN_FOLLOW, &text, err);
 
     if (rc) {
         rn_buf_release(&text);
@@ -235,7 +215,8 @@ static enum rn_code read_definition(struct rn_seeding *s, const char *path,
     struct rn_json j;
     uint32_t id;
     bool is_json;
-    enum rn_code rc = read_file(path, &text, err);
+    enum rn_code rc =
+        rn_file_read_all(rn_env_real(), path, RN_OPEN_FOLLOW, &text, err);
 
     if (rc)
         goto out;

@@ -13,6 +13,7 @@
 #include "lib/clock.h"
 #include "tracked_store.h"
 
+#include "base/file.h"
 #include "store/admin/backup.h"
 #include "store/admin/compact.h"
 #include "store/admin/verify.h"
@@ -432,7 +433,9 @@ static void the_keys_are_copied_for_their_owner_only(void **state)
                      RN_OK);
     copied_while(write_some, 1, 0);
     snprintf(path, sizeof(path), "%s/keys", fixture.restored);
-    assert_int_equal(rn_file_slurp(rn_env_real(), path, &copied, &err), RN_OK);
+    assert_int_equal(
+        rn_file_read_all(rn_env_real(), path, RN_OPEN_READ, &copied, &err),
+        RN_OK);
     assert_true(rn_view_eq(rn_buf_view(&copied), RN_LIT(keys)));
     rn_buf_release(&copied);
     assert_int_equal(stat(path, &st), 0);

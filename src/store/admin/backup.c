@@ -2,6 +2,7 @@
 #include "store/admin/backup.h"
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "store/integrity/fault_guard.h"
 #include "store/integrity/page_checksums.h"
 #include "store/lmdb/image.h"
@@ -343,7 +344,7 @@ static enum rn_code copy_keys(struct copying *b, struct rn_err *err)
     enum rn_code rc;
 
     snprintf(path, sizeof(path), "%s/keys", b->from);
-    rc = rn_file_slurp(b->env, path, &keys, err);
+    rc = rn_file_read_all(b->env, path, RN_OPEN_READ, &keys, err);
     if (!rc)
         rc = rn_file_replace(b->env, b->to, "keys", rn_buf_view(&keys), err);
     else if (rc == RN_NOT_FOUND)

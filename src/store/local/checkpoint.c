@@ -2,6 +2,7 @@
 #include "store/local/checkpoint.h"
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "store/bug.h"
 #include "store/local/format.h"
@@ -58,7 +59,7 @@ enum rn_code rn_checkpoint_read(struct rn_env *env, const char *dir,
     enum rn_code rc;
 
     snprintf(path, sizeof(path), "%s/checkpoint", dir);
-    rc = rn_file_slurp(env, path, &bytes, err);
+    rc = rn_file_read_all(env, path, RN_OPEN_READ, &bytes, err);
     if (rc == RN_TOO_LARGE || (!rc && !decode(rn_buf_view(&bytes), out)))
         rc = rn_fail(err, RN_CORRUPT, "%s: damaged", path);
     if (rc)

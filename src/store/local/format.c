@@ -1,6 +1,7 @@
 /* format.c -- see format.h. */
 #include "store/local/format.h"
 
+#include "base/file.h"
 #include "base/hash.h"
 
 #include <errno.h>
@@ -91,33 +92,7 @@ enum rn_code rn_directory_lock(struct rn_env *env, const char *dir,
     return rc;
 }
 
-/* ---- small files --------------------------------------------------------- */
-
-enum rn_code rn_file_slurp(struct rn_env *env, const char *path,
-                           struct rn_buf *out, struct rn_err *err)
-{
-    struct rn_file *file = NULL;
-    uint64_t size = 0;
-    size_t got = 0;
-    enum rn_code rc = RN_OK;
-    int error = rn_file_open(env, path, RN_OPEN_READ, &file);
-
-    if (!error)
-        error = rn_file_size(file, &size);
-    if (!error) {
-        rn_buf_clear(out);
-        rc = rn_buf_reserve(out, (size_t)size + 1);
-        if (rc)
-            rn_fail(err, rc, "%s: %s", path, rn_code_name(rc));
-    }
-    if (!error && !rc)
-        error = rn_file_read(file, out->at, (size_t)size, 0, &got);
-    rn_file_close(file);
-    if (error)
-        return rn_fail_errno(err, error, "%s", path);
-    out->len = rc ? 0 : got;
-    return rc;
-}
+/* ---- lines -------------------------------------------------------------- */
 
 /* Reads "<word> <value>\n" at *at; returns the value, ends it with a NUL. */
 static char *take_line(char **at, const char *word)
@@ -180,7 +155,7 @@ static enum rn_code format_load(struct rn_env *env, const char *dir,
     enum rn_code rc;
 
     snprintf(path, sizeof(path), "%s/format", dir);
-    rc = rn_file_slurp(env, path, &text, err);
+    rc = rn_file_read_all(env, path, RN_OPEN_READ, &text, err);
     if (rc == RN_TOO_LARGE)
         rc = rn_fail(err, RN_CORRUPT, "%s: damaged", path);
     if (rc)

@@ -54,8 +54,4 @@ enum rn_code rn_directory_lock(struct rn_env *env, const char *dir,
                                enum rn_file_lock how, struct rn_file **out,
                                struct rn_err *err) RN_CHECK;
 
-/* Reads a whole small file into `out`. */
-enum rn_code rn_file_slurp(struct rn_env *env, const char *path,
-                           struct rn_buf *out, struct rn_err *err) RN_CHECK;
-
 #endif
