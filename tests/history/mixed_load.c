@@ -355,7 +355,7 @@ static bool settle_session(struct errand *a, const struct answer *got)
 }
 
 /* Fills in what was answered. */
-static void settle(struct errand *a, const struct answer *got)
+static void note_answer(struct errand *a, const struct answer *got)
 {
     const struct history_entry *e = &a->e[0];
     bool is_lost = got->status == 429 || got->status >= 500;
@@ -423,7 +423,7 @@ static void run(struct errand *a)
     a->e[0].t0 = a->e[1].t0 = server_process_now_ns();
     if (client_ask(a->c, &ask, &got)) {
         a->e[0].t1 = a->e[1].t1 = server_process_now_ns();
-        settle(a, &got);
+        note_answer(a, &got);
     }
     for (size_t i = 0; i < a->count; i++)
         if (!is_read(e) || a->e[i].status)

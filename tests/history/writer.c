@@ -83,8 +83,9 @@ static bool look(struct client *c, uint32_t document, struct history_entry *e,
 
 /* It has happened, as `seen` shows, or it has not.  The range may have been
  * merged with others since, which have the same LSNs. */
-static void settle(struct history_entry *e, const struct history_entry *seen,
-                   uint32_t written, bool happened)
+static void note_outcome(struct history_entry *e,
+                         const struct history_entry *seen, uint32_t written,
+                         bool happened)
 {
     if (!happened) {
         e->t1 = seen->t1; /* from now on */
@@ -105,7 +106,7 @@ static void settle_transaction(struct client *c, struct history_entry *group)
         look(c, last->document, &seen, &written) && seen.token == last->token;
 
     for (size_t i = 0; i < writers.group; i++)
-        settle(&group[i], &seen, written, happened);
+        note_outcome(&group[i], &seen, written, happened);
 }
 
 /* Of several to one document only the last can be seen; those before it have
@@ -117,7 +118,7 @@ static void settle_bulk(struct client *c, struct history_entry *group)
         uint32_t written;
 
         (void)!look(c, group[i].document, &seen, &written);
-        settle(&group[i], &seen, written, seen.token == group[i].token);
+        note_outcome(&group[i], &seen, written, seen.token == group[i].token);
     }
 }
 

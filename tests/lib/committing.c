@@ -51,7 +51,7 @@ void step(void)
     assert_true(rn_sim_step(bench.sim));
 }
 
-void settle(void)
+void run_until_idle(void)
 {
     for (int i = 0; i < STEPS_MAX; i++) {
         if (!rn_sim_step(bench.sim))
@@ -180,7 +180,7 @@ static void open_bench(uint32_t queue_max)
     assert_int_equal(
         rn_committer_new(bench.env, bench.store, &opts, &bench.committer, NULL),
         RN_OK);
-    settle(); /* its first step is due at once */
+    run_until_idle(); /* its first step is due at once */
 }
 
 int setup(void **state)

@@ -63,9 +63,9 @@ void open_with(uint32_t queue_max);
 struct probe *probes(size_t count, unsigned first);
 void queue(struct probe *p);
 
-void pass(int64_t ns); /* so much time, and what falls due in it */
-void step(void);       /* once; there must be something to do */
-void settle(void);     /* until there is nothing to do */
+void pass(int64_t ns);     /* so much time, and what falls due in it */
+void step(void);           /* once; there must be something to do */
+void run_until_idle(void); /* until there is nothing to do */
 
 struct rn_committer_status status(void);
 /* Answered exactly once, `rc`, with words if it is a failure; and the store

@@ -36,7 +36,7 @@ static void a_fault_in_mid_group_runs_each_again_alone(void **state)
         }
         faulty_fail(bench.store, faults[f].call, faults[f].nth, 1,
                     faults[f].code);
-        settle();
+        run_until_idle();
         for (unsigned i = 0; i < 4; i++) {
             bool ran = faults[f].call == FAULTY_COMMIT || i < faults[f].nth;
 
@@ -61,7 +61,7 @@ static void what_wrote_nothing_needs_no_commit_of_its_own(void **state)
     faulty_fail(bench.store, FAULTY_COMMIT, 1, 1, RN_IO);
     queue(&p[0]);
     queue(&p[1]);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_OK);
     assert_answered(&p[1], RN_OK);
     assert_int_equal(faulty_count(bench.store, FAULTY_COMMIT), 2);
@@ -86,7 +86,7 @@ static void the_words_are_those_of_the_last_run(void **state)
     (void)state;
     p->op.run = change_its_mind;
     queue(p);
-    settle();
+    run_until_idle();
     assert_answered(p, RN_NOT_FOUND);
     assert_string_equal(p->words, "not found");
 }
@@ -99,7 +99,7 @@ static void a_fault_that_stays_is_returned_with_its_words(void **state)
     faulty_fail(bench.store, FAULTY_PUT, 2, 3, RN_IO); /* then 0 and 1 alone */
     for (unsigned i = 0; i < 3; i++)
         queue(&p[i]);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_IO);
     assert_answered(&p[1], RN_IO);
     assert_answered(&p[2], RN_OK);
@@ -117,7 +117,7 @@ static void a_fault_returned_to_the_deaf_is_not_lost(void **state)
     faulty_fail(bench.store, FAULTY_PUT, 1, 4, RN_IO); /* twice each */
     queue(&p[0]);
     queue(&p[1]);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_IO);
     assert_answered(&p[1], RN_IO);
     assert_string_equal(p[0].words, "the test wants input/output error");
@@ -141,7 +141,7 @@ static void damage_met_by_a_read_concerns_its_reader_only(void **state)
     faulty_fail(bench.store, FAULTY_GET, 1, 1, RN_CORRUPT);
     for (unsigned i = 0; i < 3; i++)
         queue(&p[i]);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_OK);
     assert_answered(&p[1], RN_CORRUPT);
     assert_string_equal(p[1].words, "the test wants damaged data");
@@ -173,7 +173,7 @@ static void what_is_final_is_returned_to_all_and_not_tried_again(void **state)
         for (unsigned i = 0; i < 3; i++)
             queue(&p[i]);
         faulty_fail(bench.store, faults[f].call, 1, 1, faults[f].code);
-        settle();
+        run_until_idle();
         for (unsigned i = 0; i < 3; i++) {
             if (at_put && i > 0) /* a later group, and the fault has passed */
                 assert_answered(&p[i], i == 1 ? RN_CONFLICT : RN_OK);
@@ -197,7 +197,7 @@ static void in_a_full_store_what_frees_goes_on(void **state)
         queue(&p[i]);
     }
     faulty_fail(bench.store, FAULTY_BEGIN_WRITE, 1, FAULTY_ALWAYS, RN_FULL);
-    settle();
+    run_until_idle();
     for (unsigned i = 0; i < 4; i++) {
         assert_answered(&p[i], i % 2 ? RN_OK : RN_FULL);
         assert_int_equal(p[i].runs, i % 2);
@@ -217,7 +217,7 @@ static void when_even_the_reserve_is_used_up_all_are_answered(void **state)
     faulty_fail(bench.store, FAULTY_BEGIN_SHRINK, 1, 1, RN_FULL);
     queue(&p[0]);
     queue(&p[1]);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_FULL);
     assert_answered(&p[1], RN_FULL);
 }
@@ -242,7 +242,7 @@ static void a_store_that_fills_up_in_mid_group_is_full_likewise(void **state)
         queue(keeps);
         queue(frees);
         faulty_fail(bench.store, faults[i].call, 1, faults[i].times, RN_FULL);
-        settle();
+        run_until_idle();
         assert_answered(keeps, RN_FULL);
         assert_answered(frees, RN_OK);
         assert_int_equal(faulty_count(bench.store, FAULTY_BEGIN_SHRINK),
@@ -257,14 +257,14 @@ static void only_what_frees_may_use_the_reserve(void **state)
     (void)state;
     faulty_fail(bench.store, FAULTY_PUT, 1, FAULTY_ALWAYS, RN_FULL);
     queue(keeps);
-    settle();
+    run_until_idle();
     assert_answered(keeps, RN_FULL);
     assert_int_equal(keeps->runs, 2); /* group, alone */
     assert_int_equal(faulty_count(bench.store, FAULTY_BEGIN_SHRINK), 0);
 
     frees->op.flags = RN_OPERATION_FREES;
     queue(frees);
-    settle();
+    run_until_idle();
     assert_answered(frees, RN_FULL);  /* the reserve is used up as well */
     assert_int_equal(frees->runs, 3); /* group, alone, from the reserve */
     assert_int_equal(faulty_count(bench.store, FAULTY_BEGIN_SHRINK), 1);
@@ -287,7 +287,7 @@ static void a_busy_store_is_asked_again(void **state)
     assert_true(rn_mono_ns(bench.env) - asked > 1000000); /* not at once */
     assert_int_equal(p[0].runs + p[0].dones, 0);
     queue(&p[2]); /* joins them */
-    settle();
+    run_until_idle();
     for (unsigned i = 0; i < 3; i++)
         assert_answered(&p[i], RN_OK);
     assert_int_equal(bench.group_size, 3);
@@ -316,7 +316,7 @@ static void that_a_store_stays_busy_is_returned_to_clients(void **state)
 
     faulty_fail(bench.store, FAULTY_BEGIN_WRITE, 1, 0, RN_OK);
     queue(&p[2]);
-    settle();
+    run_until_idle();
     assert_answered(&p[1], RN_OK);
     assert_answered(&p[2], RN_OK);
 }
@@ -334,7 +334,7 @@ static void a_store_busy_while_they_run_alone_is_asked_again(void **state)
     step();
     step();
     assert_int_equal(p[0].dones, 0);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_OK);
     assert_answered(&p[1], RN_OK);
     assert_true(p[0].done_now < p[1].done_now);

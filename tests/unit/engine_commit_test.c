@@ -19,7 +19,7 @@ static void one_commit_serves_all_that_wait(void **state)
         queue(&p[i]);
     assert_int_equal(status().in_flight, 100);
     assert_int_equal(p[0].runs, 0);
-    settle();
+    run_until_idle();
     for (unsigned i = 0; i < 100; i++) {
         assert_answered(&p[i], RN_OK);
         assert_int_equal(p[i].runs, 1);
@@ -43,11 +43,11 @@ static void only_the_first_in_an_empty_queue_wakes_the_task(void **state)
         queue(&p[i]);
         assert_int_equal(bench.wakes, 1);
         if (i == 2) {
-            settle();
+            run_until_idle();
             bench.wakes = 0;
         }
     }
-    settle();
+    run_until_idle();
 }
 
 /* ---- company ------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static void a_group_ends_at_its_number_of_operations(void **state)
     assert_int_equal(bench.group_size, RN_GROUP_MAX);
     step();
     assert_int_equal(bench.group_size, RN_GROUP_MAX);
-    settle();
+    run_until_idle();
     assert_int_equal(bench.group_size, 100);
     for (unsigned i = 0; i < N; i++)
         assert_answered(&p[i], RN_OK);
@@ -204,7 +204,7 @@ static void a_group_ends_at_its_redo(void **state)
         for (unsigned i = 0; i < N; i++)
             assert_int_equal(p[i].dones, rows[i].group <= group);
     }
-    settle();
+    run_until_idle();
     for (unsigned i = 0; i < N; i++) {
         assert_answered(&p[i], RN_OK);
         assert_int_equal(p[i].runs, 1);
@@ -224,7 +224,7 @@ static void what_is_too_large_beside_others_is_tried_by_itself(void **state)
     queue(small);
     queue(batch);
     queue(after);
-    settle();
+    run_until_idle();
     assert_answered(small, RN_OK);
     assert_answered(batch, RN_OK);
     assert_answered(after, RN_OK);
@@ -245,7 +245,7 @@ static void what_is_too_large_by_itself_is_refused(void **state)
     p[1].value_len = 7 * MB;
     for (unsigned i = 0; i < 3; i++)
         queue(&p[i]);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_OK);
     assert_answered(&p[1], RN_TOO_LARGE);
     assert_answered(&p[2], RN_OK);
@@ -265,7 +265,7 @@ static void an_operation_that_fails_harms_no_neighbour(void **state)
     p[3].answer = RN_PRECONDITION; /* after its writes */
     for (unsigned i = 0; i < 5; i++)
         queue(&p[i]);
-    settle();
+    run_until_idle();
     for (unsigned i = 0; i < 5; i += 2)
         assert_answered(&p[i], RN_OK);
     assert_answered(&p[1], RN_CONFLICT);
@@ -287,7 +287,7 @@ static void a_single_that_wrote_and_then_failed_is_undone(void **state)
     p[1].answer = RN_CONFLICT;
     for (unsigned i = 0; i < 3; i++)
         queue(&p[i]);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_OK);
     assert_answered(&p[1], RN_CONFLICT);
     assert_answered(&p[2], RN_OK);
@@ -318,7 +318,7 @@ static void an_operation_sees_what_came_before_it_in_the_group(void **state)
         p[i].op.flags = i % 2 ? RN_OPERATION_MULTI : 0;
         queue(&p[i]);
     }
-    settle();
+    run_until_idle();
     assert_int_equal(
         rn_txn_begin(bench.store, RN_TXN_READ, (struct rn_lock){ 0 }, &t, NULL),
         RN_OK);
@@ -337,7 +337,7 @@ static void a_group_that_wrote_nothing_needs_no_commit(void **state)
     p[1].writes = 0;
     queue(&p[0]);
     queue(&p[1]);
-    settle();
+    run_until_idle();
     assert_answered(&p[0], RN_NOT_FOUND);
     assert_answered(&p[1], RN_OK);
     assert_int_equal(faulty_count(bench.store, FAULTY_COMMIT), 0);
@@ -365,7 +365,7 @@ static void a_group_holds_one_slice_and_it_comes_last(void **state)
     step();
     assert_int_equal(bench.group_size, 1);
     assert_int_equal(slices[1].dones, 1);
-    settle();
+    run_until_idle();
     for (unsigned i = 0; i < 3; i++)
         assert_answered(&slices[i], RN_OK);
 }
@@ -389,7 +389,7 @@ static void a_slice_without_room_is_the_next_group(void **state)
     assert_int_equal(bench.group_size, 1);
     assert_answered(slice, RN_OK);
     assert_int_equal(clients[1].dones, 0);
-    settle();
+    run_until_idle();
     assert_answered(&clients[2], RN_OK);
 }
 
@@ -407,7 +407,7 @@ static void full_groups_do_not_starve_slices(void **state)
     assert_int_equal(bench.group_size, RN_GROUP_MAX);
     assert_int_equal(slice->dones, 1);
     assert_int_equal(p[RN_GROUP_MAX - 1].dones, 0);
-    settle();
+    run_until_idle();
 }
 
 /* ---- in flight ----------------------------------------------------------- */
@@ -426,10 +426,10 @@ static void too_many_in_flight_are_throttled(void **state)
     assert_int_equal(rn_committer_queue(bench.committer, &p[2].op),
                      RN_THROTTLED);
     queue(slice); /* background is counted apart */
-    settle();
+    run_until_idle();
     assert_int_equal(p[2].dones, 0);
     queue(&p[2]);
-    settle();
+    run_until_idle();
     assert_answered(&p[2], RN_OK);
 }
 
@@ -442,7 +442,7 @@ static void by_default_4096_may_be_in_flight(void **state)
         queue(&p[i]);
     assert_int_equal(rn_committer_queue(bench.committer, &p[4096].op),
                      RN_THROTTLED);
-    settle();
+    run_until_idle();
 }
 
 static void done_may_queue_it_again(void **state)
@@ -454,7 +454,7 @@ static void done_may_queue_it_again(void **state)
     p = probes(1, 0);
     p->again = bench.committer;
     queue(p);
-    settle();
+    run_until_idle();
     assert_int_equal(p->again_rc, RN_OK); /* its place was free already */
     assert_int_equal(p->dones, 2);
     assert_int_equal(p->runs, 2);

@@ -90,7 +90,7 @@ static bool is_notified(int ms)
 }
 
 /* Looks until it rests; what it then is. */
-static enum rn_file_watch_state settle(const char *path)
+static enum rn_file_watch_state until_stable(const char *path)
 {
     enum rn_file_watch_state state;
 
@@ -106,7 +106,7 @@ static void try_row(size_t i)
 
     sh(rows[i].first);
     rn_file_watch_note(&watched, &path, 0, 1);
-    assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_SAME);
     assert_false(watched.is_blind);
     assert_false(is_notified(0));
     sh(rows[i].change);
@@ -116,7 +116,7 @@ static void try_row(size_t i)
     assert_int_equal(rn_file_watch_look(&watched, &path, 1),
                      RN_FILE_WATCH_CHANGED);
     rn_file_watch_note(&watched, &path, 0, 1);
-    assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_SAME);
     assert_false(is_notified(0));
 }
 
@@ -138,13 +138,13 @@ static void a_file_that_is_gone_is_no_change(void **state)
     (void)state;
     sh("mkdir d && echo 1 >d/f");
     rn_file_watch_note(&watched, &path, 0, 1);
-    assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_SAME);
     sh("rm -r d");
     assert_true(is_notified(LIMIT_MS));
-    assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_SAME);
     sh("mkdir d && echo 22 >d/f");
     assert_true(is_notified(LIMIT_MS));
-    assert_int_equal(settle(path), RN_FILE_WATCH_CHANGED);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_CHANGED);
 }
 
 static void what_is_written_in_part_is_not_reported(void **state)
@@ -154,12 +154,12 @@ static void what_is_written_in_part_is_not_reported(void **state)
 
     (void)state;
     rn_file_watch_note(&watched, &path, 0, 1);
-    assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_SAME);
     assert_true(fputs("half", file) >= 0 && fflush(file) == 0);
     assert_false(is_notified(0));
     assert_int_equal(fclose(file), 0);
     assert_true(is_notified(LIMIT_MS));
-    assert_int_equal(settle(path), RN_FILE_WATCH_CHANGED);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_CHANGED);
 }
 
 static void without_descriptors_a_look_finds_it_still(void **state)
@@ -170,17 +170,17 @@ static void without_descriptors_a_look_finds_it_still(void **state)
     (void)state;
     sh("echo 1 >f");
     rn_file_watch_note(&watched, &path, 0, 1);
-    assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_SAME);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     none = files;
     none.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_SAME);
     assert_true(watched.is_blind);
     assert_int_equal(watched.fd, -1);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     sh("echo 22 >f");
-    assert_int_equal(settle(path), RN_FILE_WATCH_CHANGED);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_CHANGED);
     assert_false(watched.is_blind);
 }
 
@@ -191,10 +191,10 @@ static void links_that_lead_round_end_somewhere(void **state)
     (void)state;
     sh("ln -s b a && ln -s a b");
     rn_file_watch_note(&watched, &path, 0, 1);
-    assert_int_equal(settle(path), RN_FILE_WATCH_SAME);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_SAME);
     sh("mkdir c && echo 1 >c/f && rm b && ln -s c b");
     assert_true(is_notified(LIMIT_MS));
-    assert_int_equal(settle(path), RN_FILE_WATCH_CHANGED);
+    assert_int_equal(until_stable(path), RN_FILE_WATCH_CHANGED);
 }
 
 int main(void)
