@@ -2,7 +2,6 @@
 #include "json/utf8.h"
 
 #include <assert.h>
-#include <stdbool.h>
 
 static bool is_tail(unsigned char byte)
 {
@@ -44,6 +43,15 @@ size_t rn_utf8_len(const char *at, const char *end)
     if (u[0] < 0xe0)
         return room >= 2 && is_tail(u[1]) ? 2 : 0;
     return long_len(u, room);
+}
+
+bool rn_utf8_is_valid(const char *at, const char *end)
+{
+    size_t len = 1;
+
+    for (; at < end && len > 0; at += len)
+        len = rn_utf8_len(at, end);
+    return len > 0;
 }
 
 static char tail(uint32_t point, unsigned shift)

@@ -6,6 +6,7 @@
 #ifndef RN_JSON_UTF8_H
 #define RN_JSON_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,8 @@ enum { RN_UTF8_MAX = 4 }; /* bytes of one code point */
 /* The length in bytes of the code point at `at`; 0 if it is invalid.  at <
  * end. */
 size_t rn_utf8_len(const char *at, const char *end);
+/* Is all of it valid? */
+bool rn_utf8_is_valid(const char *at, const char *end);
 
 /* Writes `point`, which must be a code point and not a surrogate, and returns
  * its length in bytes. */

@@ -424,6 +424,17 @@ static void leases_are_forked_and_deleted_when_no_host_is_live(void **state)
     assert_int_equal(look().count, 0);
 }
 
+static void a_set_with_a_bad_name_is_refused(void **state)
+{
+    (void)state;
+    open_world(1);
+    set.name = "caf\xe9";
+    assert_int_equal(runnel_leases_import(&set, runnel_text("[]"), &error),
+                     RUNNEL_BAD_REQUEST);
+    assert_non_null(strstr(error.message, "UTF-8"));
+    assert_int_equal(h.leases->entry_count, 0);
+}
+
 static void an_array_with_a_bad_lease_creates_none(void **state)
 {
     static const char *const arrays[] = {
@@ -459,6 +470,7 @@ int main(void)
         CASE(a_lease_is_cut_into_pieces_at_its_position),
         CASE(exported_leases_are_imported_under_another_name),
         CASE(leases_are_forked_and_deleted_when_no_host_is_live),
+        CASE(a_set_with_a_bad_name_is_refused),
         CASE(an_array_with_a_bad_lease_creates_none),
     };
 

@@ -391,6 +391,14 @@ static void options_that_contradict_are_refused(void **state)
     o = hosts_options();
     o.name = "a/b";
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
+    o.name = "caf\xe9";
+    assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
+    assert_string_equal(error.message, "name is not UTF-8");
+    o.name = "a";
+    o.host = "\xed\xa0\x80";
+    assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
+    assert_string_equal(error.message, "host is not UTF-8");
+    o.host = NULL;
     o = hosts_options();
     o.name = NULL;
     assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);

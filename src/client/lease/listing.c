@@ -3,6 +3,7 @@
 
 #include "client/http/bug.h"
 #include "cosmos/rid.h"
+#include "json/utf8.h"
 
 #include <stdio.h>
 
@@ -154,6 +155,9 @@ runnel_code rn_listing_base(const char *name,
     struct rn_rid container;
     int n;
 
+    if (!rn_utf8_is_valid(name, name + strlen(name)))
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "the name of the processor is not UTF-8");
     if (!rn_rid_parse(rn_view_text(rid), &container))
         return rn_error_set(error, RUNNEL_PROTOCOL,
                             "the container's _rid is not a resource id");

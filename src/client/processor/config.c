@@ -2,6 +2,7 @@
 #include "client/processor/config.h"
 
 #include "client/http/options.h"
+#include "json/utf8.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ static void fill_defaults(runnel_processor_options *o)
         o->event = runnel_event_print;
 }
 
-/* A name becomes part of a document's id. */
+/* A name becomes part of a document's id, or is compared with an owner. */
 static runnel_code copy_name(const char *text, const char *what,
                              char out[RN_HOST_MAX + 1], runnel_error *error)
 {
@@ -49,6 +50,8 @@ static runnel_code copy_name(const char *text, const char *what,
     if (len > RN_HOST_MAX)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "%s has more than %d bytes", what, RN_HOST_MAX);
+    if (!rn_utf8_is_valid(text, text + len))
+        return rn_error_set(error, RUNNEL_BAD_REQUEST, "%s is not UTF-8", what);
     for (size_t i = 0; i < len; i++) {
         if ((unsigned char)text[i] < ' ' || text[i] == 127 ||
             strchr("/\\?#", text[i])) {
@@ -71,7 +74,7 @@ static void make_host(struct rn_env *env, char out[RN_HOST_MAX + 1])
     if (gethostname(machine, sizeof(machine) - 1))
         snprintf(machine, sizeof(machine), "host");
     for (char *c = machine; *c; c++)
-        if (strchr("/\\?#", *c))
+        if (*c <= ' ' || *c > '~' || strchr("/\\?#", *c))
             *c = '-';
     rn_random(env, &random, sizeof(random));
     snprintf(out, RN_HOST_MAX + 1, "%s-%ld-%08x", machine, (long)getpid(),
