@@ -380,12 +380,12 @@ static void exported_leases_are_imported_under_another_name(void **state)
     assert_int_equal(
         runnel_leases_import(&set, runnel_reply_body(reply), &error),
         RUNNEL_CONFLICT);
-    set.name = "copy";
+    set.name = "a \"copy\"";
     assert_int_equal(
         runnel_leases_import(&set, runnel_reply_body(reply), &error),
         RUNNEL_OK);
     assert_int_equal(look().count, 3);
-    o.name = "copy";
+    o.name = set.name;
     hosts_start(&h, 1, &o);
     hosts_put(&h, 0, 10);
     hosts_until(&h, hosts_all_seen, 20000);

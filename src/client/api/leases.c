@@ -14,6 +14,7 @@
 #include "client/lease/listing.h"
 #include "client/lease/property.h"
 #include "client/lease/store.h"
+#include "json/print.h"
 
 #include <stdio.h>
 
@@ -348,16 +349,20 @@ static runnel_code create_one(struct rn_lease_set *s,
 static runnel_code put_marker(struct rn_lease_set *s, runnel_error *error)
 {
     struct rn_lease_store_call call;
+    struct rn_json_out o = RN_JSON_OUT_INIT(&call.json);
     runnel_code rc;
 
     rn_lease_store_call_init(&call, RN_LEASE_STORE_CREATE);
     snprintf(call.id, sizeof(call.id), "%s.info", s->base);
-    rc = rn_error_code(rn_buf_printf(&call.json, "{\"id\":\"%s\"", call.id));
-    if (!rc && s->store->has_key_member)
-        rc = rn_error_code(
-            rn_buf_printf(&call.json, ",\"partitionKey\":\"%s\"", call.id));
-    if (!rc)
-        rc = rn_error_code(rn_buf_add(&call.json, RN_LIT("}")));
+    rn_json_out_object_begin(&o);
+    rn_json_out_key(&o, RN_LIT("id"));
+    rn_json_out_string(&o, rn_view_text(call.id));
+    if (s->store->has_key_member) {
+        rn_json_out_key(&o, RN_LIT("partitionKey"));
+        rn_json_out_string(&o, rn_view_text(call.id));
+    }
+    rn_json_out_object_end(&o);
+    rc = rn_error_code(rn_json_out_finish(&o));
     if (!rc)
         rc = rn_lease_set_run(s, &call, error);
     rn_lease_store_call_release(&call);
