@@ -108,6 +108,35 @@ static void a_lock_of_a_killed_host_holds_for_half_a_minute(void **state)
     }
 }
 
+/* The key may not delete, or the server does not answer. */
+static void a_lock_that_cannot_be_removed_ends_the_start(void **state)
+{
+    static const struct hosts_fault faults[] = {
+        { .method = "DELETE", .part = ".lock", .status = 403, .times = 100000 },
+        { .method = "DELETE", .part = ".lock", .status = 503, .times = 100000 },
+    };
+    runnel_processor_options o = hosts_options();
+    runnel_error error = { 0 };
+
+    (void)state;
+    o.start_ms = 10000;
+    for (int i = 0; i < 2; i++) {
+        hosts_open(&h, 1, 1);
+        h.leases->default_ttl = 0;
+        assert_non_null(service_upsert(h.leases, "{\"id\":\"" LOCK "\"}"));
+        hosts_run(&h, 40000);
+        hosts_refuse(&h, &faults[i]);
+        start(&o);
+        assert_int_equal(rn_host_wait_ready(h.hosts[0].engine, &error),
+                         i ? RUNNEL_BUSY : RUNNEL_FORBIDDEN);
+        assert_non_null(strstr(error.message, "the lock of a host"));
+        assert_in_range(h.fault.done, 1, 100);
+        hosts_kill(&h, 0);
+        if (i == 0)
+            hosts_close(&h);
+    }
+}
+
 /* It has listed an empty store, and is stopped for a minute: another makes the
  * leases, and one of them is split. */
 static void a_host_that_was_held_up_with_the_lock_looks_again(void **state)
@@ -519,6 +548,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_lock_of_a_live_host_is_waited_for),
         CASE(a_lock_of_a_killed_host_holds_for_half_a_minute),
+        CASE(a_lock_that_cannot_be_removed_ends_the_start),
         CASE(a_host_that_was_held_up_with_the_lock_looks_again),
         CASE(hosts_that_start_at_once_ask_little),
         CASE(a_failure_between_two_leases_leaves_no_marker),

@@ -345,6 +345,21 @@ static void do_lock(struct rn_bootstrap *b)
     start_own(b, RN_LEASE_STORE_CREATE, ".lock", LOCK_S, "");
 }
 
+/* Another host may have removed it, and may have a lock of its own by now. */
+static void lock_broken(struct rn_bootstrap *b, int64_t now_ns)
+{
+    runnel_code code = b->call.code;
+
+    if (code && code != RUNNEL_NOT_FOUND && code != RUNNEL_PRECONDITION &&
+        code != RUNNEL_UNCERTAIN) {
+        rn_error_during(&b->call.error,
+                        "the lock of a host that is gone cannot be removed");
+        rn_bootstrap_retry(b, code, &b->call.error, now_ns);
+        return;
+    }
+    b->step = RN_STEP_LIST;
+}
+
 static void locked(struct rn_bootstrap *b, int64_t now_ns)
 {
     runnel_code code = b->call.code;
@@ -503,7 +518,7 @@ static void take_answer(struct rn_bootstrap *b, int64_t now_ns)
         locked(b, now_ns);
         break;
     case RN_STEP_BREAK_LOCK:
-        b->step = RN_STEP_LIST;
+        lock_broken(b, now_ns);
         break;
     case RN_STEP_CREATE:
         created(b, now_ns);
