@@ -417,6 +417,33 @@ static void a_stop_during_the_start_and_a_second_one_do_no_harm(void **state)
     hosts_open(&h, 1, 1); /* for the tear-down */
 }
 
+/* A lease is missing, and the server does not let it be made. */
+static void a_stop_does_not_wait_for_a_repair(void **state)
+{
+    static const struct hosts_fault busy = {
+        .method = "POST", .part = "=..1", .status = 503, .times = 100000
+    };
+    runnel_processor_options o = hosts_options();
+    char pk[160];
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    hosts_refuse(&h, &busy);
+    snprintf(pk, sizeof(pk), "[\"%s\"]", hosts_lease(&h, "1")->id);
+    assert_non_null(service_delete(h.leases, hosts_lease(&h, "1")->id, pk));
+    hosts_run(&h, 6000);
+    assert_true(h.fault.done > 0);
+    rn_host_drain(h.hosts[0].engine, 2000);
+    hosts_run(&h, 8000);
+    assert_int_equal(state_of(0), RUNNEL_STOPPED);
+    assert_int_equal(hosts_owned(&h, 0), 0);
+    for (size_t i = 0; i < h.leases->entry_count; i++)
+        assert_false(h.leases->entries[i]->is_live &&
+                     strstr(h.leases->entries[i]->id, ".lock"));
+}
+
 /* ---- the lease container ------------------------------------------------- */
 
 static void a_deleted_lease_container_is_terminal(void **state)
@@ -542,6 +569,7 @@ int main(void)
         CASE(leases_of_a_killed_host_are_taken_within_73_seconds),
         CASE(a_host_stops_under_load_and_others_go_on),
         CASE(a_stop_during_the_start_and_a_second_one_do_no_harm),
+        CASE(a_stop_does_not_wait_for_a_repair),
         CASE(a_deleted_lease_container_is_terminal),
         CASE(a_lease_container_that_was_created_anew_is_terminal),
         CASE(a_session_that_is_behind_is_no_new_container),

@@ -531,7 +531,8 @@ static void take_answer(struct rn_bootstrap *b, int64_t now_ns)
         break;
     case RN_STEP_UNLOCK: /* if it failed, the lock expires */
         b->has_lock = false;
-        b->step = b->failure || b->is_complete ? RN_STEP_DONE : RN_STEP_MAP;
+        b->step = b->failure || b->is_complete || b->is_stopping ? RN_STEP_DONE
+                                                                 : RN_STEP_MAP;
         break;
     default:
         break;
@@ -585,6 +586,17 @@ static void act(struct rn_bootstrap *b, int64_t now_ns)
     }
 }
 
+/* Drops what is under way but a call of the lease store. */
+static void drop_work(struct rn_bootstrap *b)
+{
+    if (b->is_reading)
+        rn_reader_release(&b->reader);
+    if (b->is_asking)
+        rn_client_call_release(&b->source);
+    b->is_reading = b->is_asking = false;
+    rn_bootstrap_forget(b);
+}
+
 /* It was listed under a lock that may have expired: what is missing may exist
  * by now, and have been split. */
 static void check_lock(struct rn_bootstrap *b, int64_t now_ns)
@@ -594,12 +606,32 @@ static void check_lock(struct rn_bootstrap *b, int64_t now_ns)
     if (b->step != RN_STEP_START && b->step != RN_STEP_CREATE &&
         b->step != RN_STEP_MARKER)
         return;
-    if (b->is_reading)
-        rn_reader_release(&b->reader);
-    b->is_reading = false;
-    rn_bootstrap_forget(b);
+    drop_work(b);
     b->map_seen = b->host->map_version;
     b->step = RN_STEP_UNLOCK;
+}
+
+/* A host that stops needs no leases any more; it only gives the lock back. */
+static void check_stop(struct rn_bootstrap *b)
+{
+    runnel_processor_state state = b->host->state;
+
+    if (b->is_stopping || state == RUNNEL_STARTING || state == RUNNEL_RUNNING)
+        return;
+    drop_work(b);
+    b->is_stopping = true;
+    b->due_ns = 0;
+    b->step = b->has_lock ? RN_STEP_UNLOCK : RN_STEP_DONE;
+}
+
+static int64_t end(struct rn_bootstrap *b, bool *is_over)
+{
+    *is_over = true;
+    if (!b->is_repair) {
+        b->host->failure = b->failure;
+        b->host->error = b->error;
+    }
+    return RN_TASK_NOW;
 }
 
 int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over)
@@ -610,14 +642,10 @@ int64_t rn_bootstrap_step(struct rn_bootstrap *b, bool *is_over)
     for (;;) {
         if (b->has_answer)
             take_answer(b, now_ns);
-        if (b->step == RN_STEP_DONE) {
-            *is_over = true;
-            if (!b->is_repair) {
-                b->host->failure = b->failure;
-                b->host->error = b->error;
-            }
-            return RN_TASK_NOW;
-        }
+        if (!b->is_calling)
+            check_stop(b);
+        if (b->step == RN_STEP_DONE)
+            return end(b, is_over);
         if (b->is_calling)
             return RN_TASK_IDLE;
         if (b->due_ns > now_ns && !b->is_reading)

@@ -38,6 +38,7 @@ struct rn_bootstrap {
     bool is_calling, has_answer;
     int64_t due_ns, deadline_ns;
     bool is_complete;
+    bool is_stopping; /* the host is: it gives the lock back and ends */
     bool has_lock;
     char lock_etag[RN_LEASE_ETAG_MAX];
     int64_t locked_ns; /* when it was asked for */
