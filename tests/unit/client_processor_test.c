@@ -297,6 +297,31 @@ static void a_deleted_lease_begins_again_and_is_reported(void **state)
     assert_true(h.deliveries > 60 && h.deliveries < 120);
 }
 
+/* What was processed is not known: nothing begins by itself. */
+static void leases_that_are_all_deleted_are_reported(void **state)
+{
+    static const char *const tokens[] = { "0", "1" };
+    runnel_processor_options o = hosts_options();
+    char pk[160];
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_put(&h, 0, 50);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    for (int i = 0; i < 2; i++) {
+        const char *id = hosts_lease(&h, tokens[i])->id;
+        snprintf(pk, sizeof(pk), "[\"%s\"]", id);
+        assert_non_null(service_delete(h.leases, id, pk));
+    }
+    hosts_run(&h, 10000);
+    assert_int_equal(hosts_leases(&h), 0);
+    assert_true(h.hosts[0].events[RUNNEL_EVENT_CONFIGURATION] > 0);
+    assert_non_null(strstr(h.hosts[0].last_message, "import leases"));
+    assert_int_equal(h.deliveries, 50);
+    hosts_stop(&h, 0);
+}
+
 static void
 children_of_a_split_while_stopped_go_on_from_the_parent(void **state)
 {
@@ -526,6 +551,8 @@ int main(void)
                                   tear_down),
         cmocka_unit_test_teardown(an_idle_lease_remembers_its_place, tear_down),
         cmocka_unit_test_teardown(a_deleted_lease_begins_again_and_is_reported,
+                                  tear_down),
+        cmocka_unit_test_teardown(leases_that_are_all_deleted_are_reported,
                                   tear_down),
         cmocka_unit_test_teardown(
             children_of_a_split_while_stopped_go_on_from_the_parent, tear_down),

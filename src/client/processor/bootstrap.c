@@ -624,9 +624,22 @@ static void check_stop(struct rn_bootstrap *b)
     b->step = b->has_lock ? RN_STEP_UNLOCK : RN_STEP_DONE;
 }
 
+/* A hole of a processor that runs could not be filled: the next pass tries
+ * again. */
+static void tell_unrepaired(struct rn_bootstrap *b)
+{
+    struct rn_host *h = b->host;
+
+    rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_CRITICAL, NULL,
+                 &b->error, "leases are missing and cannot be made: %s",
+                 b->error.message);
+}
+
 static int64_t end(struct rn_bootstrap *b, bool *is_over)
 {
     *is_over = true;
+    if (b->is_repair && b->failure)
+        tell_unrepaired(b);
     if (!b->is_repair) {
         b->host->failure = b->failure;
         b->host->error = b->error;
