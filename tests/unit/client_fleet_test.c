@@ -196,6 +196,29 @@ static void of_two_hosts_with_one_name_the_older_stops(void **state)
     hosts_check(&h);
 }
 
+/* Now and then both start in the same millisecond. */
+static void of_two_hosts_that_start_at_once_one_stops(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    o.host = "twin";
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        if (seed > 1)
+            hosts_close(&h);
+        hosts_open(&h, seed, 2);
+        hosts_start(&h, 0, &o);
+        hosts_run(&h, 3000);
+        hosts_stop(&h, 0);
+        hosts_start(&h, 0, &o);
+        hosts_start(&h, 1, &o);
+        hosts_run(&h, 15000);
+        assert_int_equal((state_of(0) == RUNNEL_RUNNING) +
+                             (state_of(1) == RUNNEL_RUNNING),
+                         1);
+    }
+}
+
 static void hosts_of_other_names_are_independent(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -643,6 +666,7 @@ int main(void)
         CASE(leases_of_a_crashed_host_are_taken_after_they_expire),
         CASE(a_restart_with_the_same_name_adopts_its_leases),
         CASE(of_two_hosts_with_one_name_the_older_stops),
+        CASE(of_two_hosts_that_start_at_once_one_stops),
         CASE(hosts_of_other_names_are_independent),
         CASE(a_split_under_load_loses_nothing),
         CASE(each_half_of_a_merge_keeps_its_place),

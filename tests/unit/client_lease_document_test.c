@@ -263,6 +263,32 @@ static void intervals_that_are_not_three_numbers_are_unknown(void **state)
     rn_lease_document_free(d);
 }
 
+/* By the start, then by the tag; a text that is no session is never later. */
+static void sessions_have_an_order(void **state)
+{
+    static const struct {
+        const char *session, *than;
+        bool is_later;
+    } cases[] = {
+        { "10-00000000ab", "9-ffffffff00", true },
+        { "9-ffffffff00", "10-00000000ab", false },
+        { "9-0000000200", "9-00000001ff", true },
+        { "9-0000000100", "9-00000001ff", false }, /* the same processor */
+        { "9-0000000100", "9-", false },
+        { "9-", "9-0000000100", false },
+        { "10-", "9-", true },
+        { "", "9-00000001", false },
+        { "x-00000001", "9-00000001", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(
+            rn_lease_session_is_later(rn_view_text(cases[i].session),
+                                      rn_view_text(cases[i].than)),
+            cases[i].is_later);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +301,7 @@ int main(void)
         cmocka_unit_test(times_are_read_in_all_forms_and_printed_without_zeros),
         cmocka_unit_test(
             values_bound_to_another_token_or_position_do_not_count),
+        cmocka_unit_test(sessions_have_an_order),
         cmocka_unit_test(a_start_that_is_no_second_until_9999_is_no_time),
         cmocka_unit_test(intervals_that_are_not_three_numbers_are_unknown),
     };

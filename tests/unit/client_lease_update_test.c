@@ -241,7 +241,7 @@ static void our_name_with_another_session_is_lost(void **state)
     u = storing(&lease, "\"9\"");
     assert_int_equal(finish(&u, rn_update_begin(&u)), RN_UPDATE_LOST);
     assert_string_equal(u.owner, "me");
-    assert_true(u.owner_start_ms == 9);
+    assert_string_equal(u.owner_session, "9-cc");
     rn_lease_document_free(other.base);
     release(&u);
 }

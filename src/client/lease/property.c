@@ -167,15 +167,37 @@ bool rn_lease_start_second(const struct rn_lease *lease, int64_t *second)
     return true;
 }
 
+/* Takes "STARTMS-" off the front. */
+static bool take_start(struct rn_view *session, int64_t *start_ms)
+{
+    uint64_t n;
+
+    if (!session->at || !take_number(session, &n) || n > INT64_MAX ||
+        !take_text(session, RN_LIT("-")))
+        return false;
+    *start_ms = (int64_t)n;
+    return true;
+}
+
 int64_t rn_lease_session_start(const struct rn_lease *lease)
 {
     struct rn_view text = rn_lease_property(lease, RN_LEASE_SESSION);
-    uint64_t n;
+    int64_t start_ms;
 
-    if (!text.at || !take_number(&text, &n) || n > INT64_MAX || text.len == 0 ||
-        text.at[0] != '-')
-        return 0;
-    return (int64_t)n;
+    return take_start(&text, &start_ms) ? start_ms : 0;
+}
+
+bool rn_lease_session_is_later(struct rn_view session, struct rn_view than)
+{
+    int64_t start_ms;
+    int64_t than_ms;
+
+    if (!take_start(&session, &start_ms) || !take_start(&than, &than_ms))
+        return false;
+    if (start_ms != than_ms)
+        return start_ms > than_ms;
+    return session.len >= RN_LEASE_TAG_LEN && than.len >= RN_LEASE_TAG_LEN &&
+           memcmp(session.at, than.at, RN_LEASE_TAG_LEN) > 0;
 }
 
 /* ---- ranges and positions ------------------------------------------------ */

@@ -8,8 +8,10 @@
 
 #include "client/lease/document.h"
 
+enum { RN_LEASE_TAG_LEN = 8 }; /* TAG of a session, in characters */
+
 /* Properties.  The comment says the form of the value. */
-#define RN_LEASE_SESSION "runnel.session"       /* STARTMS-HEX */
+#define RN_LEASE_SESSION "runnel.session"       /* STARTMS-TAGHEX */
 #define RN_LEASE_OWNER "runnel.owner"           /* Owner at that session */
 #define RN_LEASE_EPOCH "runnel.epoch"           /* decimal */
 #define RN_LEASE_MADE "runnel.made"             /* TOKEN */
@@ -53,6 +55,10 @@ uint32_t rn_lease_expire_ms(const struct rn_lease *lease);
 bool rn_lease_start_second(const struct rn_lease *lease, int64_t *second);
 /* Server time at which the owner's processor started; 0 if unknown. */
 int64_t rn_lease_session_start(const struct rn_lease *lease);
+/* Is a session that of a processor that started later?  Of two that started in
+ * the same millisecond one is the later by its tag, which all sessions of a
+ * processor begin with.  False if one of the sessions is none. */
+bool rn_lease_session_is_later(struct rn_view session, struct rn_view than);
 
 /* ---- ranges and tokens --------------------------------------------------- */
 

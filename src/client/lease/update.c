@@ -27,11 +27,12 @@ static bool same(struct rn_view a, struct rn_view b)
 static enum rn_update_next lose(struct rn_update *u,
                                 const struct rn_lease *fresh)
 {
-    u->owner[0] = 0;
+    u->owner[0] = u->owner_session[0] = 0;
     if (fresh && fresh->owner.at)
         snprintf(u->owner, sizeof(u->owner), "%.*s", RN_FMT(fresh->owner));
     if (fresh && rn_lease_is_native(fresh))
-        u->owner_start_ms = rn_lease_session_start(fresh);
+        snprintf(u->owner_session, sizeof(u->owner_session), "%.*s",
+                 RN_FMT(rn_lease_property(fresh, RN_LEASE_SESSION)));
     return RN_UPDATE_LOST;
 }
 

@@ -68,11 +68,11 @@ struct rn_update {
     uint32_t weight;         /* changes a minute */
 
     /* ---- outcome ---- */
-    struct rn_buf text;     /* the JSON to write */
-    bool has_moved;         /* the position was changed from outside */
-    bool has_failed_hard;   /* FAILED: trying again is of no use */
-    char owner[132];        /* LOST: the new owner; "": none or unknown */
-    int64_t owner_start_ms; /* LOST to our own name: its session's start */
+    struct rn_buf text;   /* the JSON to write */
+    bool has_moved;       /* the position was changed from outside */
+    bool has_failed_hard; /* FAILED: trying again is of no use */
+    char owner[132];      /* LOST: the new owner; "": none or unknown */
+    char owner_session[RN_SESSION_MAX]; /* LOST: its session; "": none */
     unsigned rounds;
 };
 

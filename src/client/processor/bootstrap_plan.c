@@ -199,6 +199,7 @@ static void find_start(struct rn_bootstrap *b)
             start_ms >= h->start_ms)
             h->start_ms = start_ms + 1;
     }
+    snprintf(h->session, sizeof(h->session), "%lld-", (long long)h->start_ms);
 }
 
 void rn_bootstrap_complete(struct rn_bootstrap *b)

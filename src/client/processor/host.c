@@ -128,14 +128,23 @@ int64_t rn_host_jitter(struct rn_host *h, uint32_t ms, unsigned low,
     return (int64_t)ms * (low + random % (high - low + 1)) * (ms_ns / 100);
 }
 
+/* All sessions of a process begin with the same start and the same tag, so that
+ * one of two that started at once is the later. */
 void rn_host_draw_session(struct rn_host *h, char out[RN_SESSION_MAX])
 {
     unsigned char bytes[16];
     int n = snprintf(out, RN_SESSION_MAX, "%lld-", (long long)h->start_ms);
 
     rn_random(h->env, bytes, sizeof(bytes));
+    if (h->has_tag)
+        memcpy(bytes, h->tag, sizeof(h->tag));
     for (size_t i = 0; i < sizeof(bytes); i++)
         n += snprintf(out + n, RN_SESSION_MAX - (size_t)n, "%02x", bytes[i]);
+    if (h->has_tag)
+        return;
+    h->has_tag = true;
+    memcpy(h->tag, bytes, sizeof(h->tag));
+    memcpy(h->session, out, sizeof(h->session));
 }
 
 /* ---- transitions --------------------------------------------------------- */

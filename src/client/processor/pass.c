@@ -132,7 +132,8 @@ static bool is_clash(struct rn_pass *p, const struct rn_lease *lease)
 
     if (!lease->owner.at || !rn_lease_is_native(lease) ||
         !rn_view_eq(lease->owner, rn_view_text(h->config.host)) ||
-        rn_lease_session_start(lease) <= h->start_ms)
+        !rn_lease_session_is_later(rn_lease_property(lease, RN_LEASE_SESSION),
+                                   rn_view_text(h->session)))
         return false;
     rn_host_clash(h);
     return true;

@@ -10,6 +10,7 @@
 
 #include "client/feed/reader.h"
 #include "client/lease/expiry.h"
+#include "client/lease/property.h"
 #include "client/lease/store.h"
 #include "client/lease/update.h"
 #include "client/processor/config.h"
@@ -152,7 +153,10 @@ struct rn_host {
     runnel_processor_stats stats;
 
     char intervals[48];
-    int64_t start_ms; /* of the processor, the store's time */
+    int64_t start_ms;             /* of the processor, the store's time */
+    char session[RN_SESSION_MAX]; /* the first one drawn; before, "START-" */
+    unsigned char tag[RN_LEASE_TAG_LEN / 2]; /* of all sessions */
+    bool has_tag;
     bool has_offset;
     int64_t offset_ms; /* the store's clock minus the steady clock */
     char base[RN_LEASE_STORE_ID_MAX];

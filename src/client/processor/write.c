@@ -177,7 +177,8 @@ static void lost(struct rn_worker *w)
     rn_host_put(h, &event, "the lease is lost%s%s",
                 w->update.owner[0] ? " to " : "", w->update.owner);
     if (strcmp(w->update.owner, h->config.host) == 0 &&
-        w->update.owner_start_ms > h->start_ms)
+        rn_lease_session_is_later(rn_view_text(w->update.owner_session),
+                                  rn_view_text(h->session)))
         rn_host_clash(h);
     rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
     rn_worker_lose(w, RUNNEL_CLOSE_LEASE_LOST);
