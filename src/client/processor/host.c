@@ -460,6 +460,7 @@ static void init(struct rn_host *h, struct rn_config *config)
         .single_key = o->single_key,
     };
     h->expiry.expire_ms = o->lease_expire_ms;
+    atomic_init(&h->drain_deadline_ns, INT64_MAX); /* no drain yet */
     h->task = (struct rn_task){ .name = "runnel-host",
                                 .step = rn_host_step,
                                 .context = h };

@@ -53,10 +53,13 @@ runnel_code rn_host_wait_ready(struct rn_host *h, runnel_error *error)
 void rn_host_drain(struct rn_host *h, uint32_t deadline_ms)
 {
     int64_t deadline = rn_mono_ns(h->env) + (int64_t)deadline_ms * ms_ns;
+    int64_t before = atomic_load(&h->drain_deadline_ns);
 
-    if (!atomic_exchange(&h->wants_drain, true) ||
-        deadline < atomic_load(&h->drain_deadline_ns))
-        atomic_store(&h->drain_deadline_ns, deadline);
+    while (deadline < before && !atomic_compare_exchange_weak(
+                                    &h->drain_deadline_ns, &before, deadline))
+        ;
+    /* After the deadline: the host may look at once. */
+    atomic_store(&h->wants_drain, true);
     rn_host_rouse(h);
 }
 

@@ -140,7 +140,7 @@ struct rn_host {
     struct rn_window_options window;
     atomic_uint posting; /* threads inside rn_host_post */
     atomic_bool wants_drain;
-    _Atomic int64_t drain_deadline_ns;
+    _Atomic int64_t drain_deadline_ns; /* the earliest of all drains */
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* state, or a checkpoint */
