@@ -484,6 +484,186 @@ static void fewest_and_most_leases_are_kept(void **state)
     hosts_stop(&h, 1);
 }
 
+/* ---- limits of time, and failures ---------------------------------------- */
+
+static char preference[32]; /* of the last read that asked to wait */
+
+static bool note_preference(void *context, const struct service_request *q,
+                            struct service_answer *a)
+{
+    struct rn_view prefer = service_header(q, "Prefer");
+
+    (void)context;
+    (void)a;
+    if (service_header(q, "A-IM").at && prefer.at)
+        snprintf(preference, sizeof(preference), "%.*s", RN_FMT(prefer));
+    return false;
+}
+
+static void a_read_asks_the_server_to_wait_as_long_as_it_should(void **state)
+{
+    static const struct {
+        uint32_t wait_ms;
+        const char *expected;
+    } cases[] = { { 0, "wait=30" }, { 7000, "wait=7" }, { RUNNEL_OFF, "" } };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        preference[0] = '\0';
+        hosts_open(&h, 1, 1);
+        h.world.wire.before = note_preference;
+        o.wait_ms = cases[i].wait_ms;
+        hosts_start(&h, 0, &o);
+        hosts_run(&h, 5000);
+        hosts_put(&h, 0, 5);
+        hosts_until(&h, hosts_all_seen, 1000);
+        assert_string_equal(preference, cases[i].expected);
+        hosts_stop(&h, 0);
+        hosts_check(&h);
+        if (i < 2)
+            hosts_close(&h);
+    }
+}
+
+static runnel_code wait_ready(runnel_error *error)
+{
+    runnel_code rc = rn_host_wait_ready(h.hosts[0].engine, error);
+
+    rn_host_free(h.hosts[0].engine);
+    h.hosts[0].engine = NULL;
+    return rc;
+}
+
+/* The lock of a host that lives, or no network at all. */
+static void a_start_gives_up_when_its_time_is_over(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_error error = { 0 };
+    int64_t began_ms;
+
+    (void)state;
+    o.start_ms = 4000;
+    for (int is_cut = 0; is_cut < 2; is_cut++) {
+        hosts_open(&h, 1, 1);
+        assert_non_null(service_upsert(
+            h.leases, "{\"id\":\"plocalhost_AAAAAQ==_AAAAAYAAAAE=.lock\"}"));
+        began_ms = world_now_ms(&h.world);
+        hosts_start(&h, 0, &o);
+        scripted_cut(h.hosts[0].network, is_cut);
+        assert_int_equal(wait_ready(&error),
+                         is_cut ? RUNNEL_UNREACHABLE : RUNNEL_TIMEOUT);
+        assert_in_range(world_now_ms(&h.world) - began_ms, 4000, 12000);
+        if (!is_cut)
+            hosts_close(&h);
+    }
+}
+
+static runnel_verdict fail_on_7(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    for (size_t i = 0; i < runnel_batch_count(batch); i++)
+        if (runnel_batch_at(batch, i)->id.at[0] == '7')
+            return RUNNEL_AGAIN;
+    return RUNNEL_DONE;
+}
+
+static void a_batch_is_judged_as_one_if_it_should_be(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats = { RUNNEL_STATS_INIT };
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = fail_on_7;
+    o.whole_batch = true;
+    o.retry_attempts = 3;
+    o.exhausted = RUNNEL_SKIP;
+    hosts_put(&h, 0, 10);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 20000);
+    assert_int_equal(h.deliveries, 30);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_BISECTED], 0);
+    rn_host_read_stats(h.hosts[0].engine, &stats);
+    assert_int_equal(stats.skips, 10);
+    hosts_put(&h, 10, 12);
+    hosts_run(&h, 2000);
+    assert_int_equal(h.handled[11], 1);
+    hosts_stop(&h, 0);
+}
+
+/* ---- fleets -------------------------------------------------------------- */
+
+static bool has_mark(void)
+{
+    for (size_t i = 0; i < h.leases->entry_count; i++)
+        if (strstr(h.leases->entries[i]->json, "runnel.wanted"))
+            return true;
+    return false;
+}
+
+/* Even among hosts of ours: one theft a pass, and no marks. */
+static void
+a_compatible_fleet_is_balanced_as_the_official_libraries_do(void **state)
+{
+    static const runnel_fleet fleets[] = { RUNNEL_FLEET_AUTO,
+                                           RUNNEL_FLEET_COMPATIBLE };
+    runnel_processor_options o = hosts_options();
+    unsigned owned;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        hosts_open(&h, 1, 8);
+        o.fleet = fleets[i];
+        hosts_start(&h, 0, &o);
+        hosts_run(&h, 5000);
+        assert_int_equal(hosts_owned(&h, 0), 8);
+        hosts_start(&h, 1, &o);
+        owned = 0;
+        for (int ms = 0; ms < 20000; ms += 500) {
+            hosts_run(&h, 500);
+            if (i == 1)
+                assert_true(hosts_owned(&h, 1) <= owned + 1);
+            owned = hosts_owned(&h, 1);
+        }
+        assert_int_equal(hosts_owned(&h, 0), 4);
+        assert_int_equal(hosts_owned(&h, 1), 4);
+        assert_int_equal(has_mark(), i == 0);
+        hosts_stop(&h, 0);
+        hosts_stop(&h, 1);
+        if (i == 0)
+            hosts_close(&h);
+    }
+}
+
+/* A lease of a .NET host that lives; it expires after ten seconds. */
+static void a_native_fleet_refuses_to_share_with_another_library(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_error error = { 0 };
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    assert_non_null(service_upsert(
+        h.leases, "{\"id\":\"plocalhost_AAAAAQ==_AAAAAYAAAAE=..0\","
+                  "\"LeaseToken\":\"0\",\"Owner\":\"net-1\","
+                  "\"ContinuationToken\":null,\"properties\":{},"
+                  "\"timestamp\":null}"));
+    o.fleet = RUNNEL_FLEET_NATIVE;
+    hosts_start(&h, 0, &o);
+    assert_int_equal(wait_ready(&error), RUNNEL_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "net-1"));
+    assert_non_null(strstr(error.message, "RUNNEL_FLEET_AUTO"));
+    hosts_run(&h, 15000); /* it has died */
+    hosts_put(&h, 0, 10);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -499,6 +679,11 @@ int main(void)
         CASE(a_continuation_is_where_new_leases_begin),
         CASE(a_drained_feed_is_polled_at_its_interval),
         CASE(fewest_and_most_leases_are_kept),
+        CASE(a_read_asks_the_server_to_wait_as_long_as_it_should),
+        CASE(a_start_gives_up_when_its_time_is_over),
+        CASE(a_batch_is_judged_as_one_if_it_should_be),
+        CASE(a_compatible_fleet_is_balanced_as_the_official_libraries_do),
+        CASE(a_native_fleet_refuses_to_share_with_another_library),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

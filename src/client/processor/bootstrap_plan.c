@@ -16,6 +16,17 @@ const char *rn_bootstrap_mode(const struct rn_host *h)
                                              : RN_LEASE_MODE_LATEST;
 }
 
+static void refuse_foreign(struct rn_bootstrap *b, const struct rn_lease *lease)
+{
+    runnel_error error;
+
+    rn_error_set(&error, RUNNEL_UNSUPPORTED,
+                 "%.*s, a host of another library, has a lease; stop it, use "
+                 "another processor name, or set fleet to RUNNEL_FLEET_AUTO",
+                 RN_FMT(lease->owner));
+    rn_bootstrap_refuse(b, error.code, error.message);
+}
+
 /* Leases of another mode, or of hosts that we must not share with. */
 static bool is_refused(struct rn_bootstrap *b)
 {
@@ -39,8 +50,7 @@ static bool is_refused(struct rn_bootstrap *b)
         if (h->config.o.fleet == RUNNEL_FLEET_NATIVE && lease->owner.at &&
             !rn_lease_is_native(lease) &&
             !rn_lease_expiry_is_over(&h->expiry, lease)) {
-            rn_bootstrap_refuse(b, RUNNEL_UNSUPPORTED,
-                                "a host of another library has a lease");
+            refuse_foreign(b, lease);
             return true;
         }
     }
