@@ -34,6 +34,7 @@ report()
         echo "not ok $2"
         status=1
     fi
+    return "$1"
 }
 
 # wait_for COMMAND...: until it succeeds
@@ -124,14 +125,52 @@ shop='"container":"dbs/shop/colls/orders"'
 report $? 'a database, a source and a lease container are made'
 
 # ---- what a user may get wrong ----------------------------------------------
-PROGRAM_KEY=d3Jvbmcga2V5 "$program" host "$url" x "$scratch/none" \
-    </dev/null >/dev/null 2>"$scratch/wrong"
-grep -q unauthorized "$scratch/wrong"
-report $? 'a wrong key is reported at start'
-PROGRAM_START_MS=3000 "$program" host http://127.0.0.1:1/ x "$scratch/none" \
-    </dev/null >/dev/null 2>"$scratch/wrong"
-grep -q unreachable "$scratch/wrong"
-report $? 'an endpoint that does not answer is reported at start'
+# refuses WHAT TEXT [NAME=VALUE]...: a host that is started so says the text,
+# with what to do about it
+refuses()
+{
+    local what=$1 text=$2
+    shift 2
+    env PROGRAM_START_MS=1000 "$@" "$program" host "${at:-$url}" x \
+        "$scratch/none" </dev/null >/dev/null 2>"$scratch/wrong"
+    grep -qF -- "$text" "$scratch/wrong"
+    report $? "$what" || cat "$scratch/wrong"
+}
+
+elsewhere=
+python3 -u -m http.server --bind 127.0.0.1 --directory "$scratch" 0 \
+    >"$scratch/web" 2>&1 &
+host[web]=$!
+web_has_port()
+{
+    elsewhere=$(sed -n 's/^Serving HTTP on .* port \([0-9]*\) .*/\1/p' \
+        "$scratch/web")
+    [ -n "$elsewhere" ]
+}
+wait_for web_has_port
+elsewhere=http://127.0.0.1:$elsewhere/
+source_text='the source container cannot be read; check the'
+leases_text='the lease container cannot be read; check the'
+refuses 'a wrong key is reported at start' "$source_text key or token: " \
+    PROGRAM_KEY=d3Jvbmcga2V5
+at=http://127.0.0.1:1/ refuses \
+    'an endpoint that does not answer is reported at start' \
+    "$source_text endpoint: "
+at=$elsewhere refuses 'a web server that is no account is reported at start' \
+    'without a message of the service; is the endpoint that of an account?'
+refuses 'so is one where the leases should be' "$leases_text endpoint: " \
+    PROGRAM_LEASES_URL="$elsewhere"
+refuses 'a source that does not exist is named' \
+    'shop/none does not exist; create it, or correct its name' \
+    PROGRAM_SOURCE=shop/none
+refuses 'a database of the leases that does not exist is named' \
+    "the lease container's database none does not exist; create it" \
+    PROGRAM_LEASES=none/leases
+refuses 'a lease container with another key path is refused' \
+    'must be /id or /partitionKey; use another container' \
+    PROGRAM_LEASES=shop/orders
+kill "${host[web]}" && wait "${host[web]}" 2>/dev/null
+unset 'host[web]'
 
 # ---- three hosts, kills, splits and a merge ---------------------------------
 start a && start b && start c

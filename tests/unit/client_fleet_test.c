@@ -187,7 +187,13 @@ static void of_two_hosts_with_one_name_the_older_stops(void **state)
     assert_int_equal(state_of(0), RUNNEL_FAILED);
     assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_NAME_CLASH], 1);
     assert_int_equal(state_of(1), RUNNEL_RUNNING);
+    assert_non_null(strstr(h.hosts[0].last_message,
+                           "\"twin\" too, so this one stops; give each host "
+                           "a name of its own"));
     assert_true(h.hosts[1].events[RUNNEL_EVENT_CONFIGURATION] > 0);
+    assert_non_null(strstr(h.hosts[1].last_message,
+                           "written by a host named \"twin\" moments ago; if "
+                           "that host still runs, it stops now"));
     hosts_put(&h, 0, 100);
     hosts_until(&h, hosts_all_seen, 10000);
     assert_int_equal(h.deliveries, 100);
@@ -484,6 +490,11 @@ static void a_source_that_was_created_anew_is_terminal(void **state)
     assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_TERMINAL], 1);
     assert_int_equal(h.deliveries, 50);
     assert_int_equal(hosts_owned(&h, 0), 0);
+    assert_non_null(strstr(h.hosts[0].last_message, "restart the processor"));
+    hosts_stop(&h, 0);
+    hosts_start(&h, 0, &o); /* which helps */
+    hosts_run(&h, 10000);
+    assert_int_equal(h.deliveries, 60);
     hosts_stop(&h, 0);
 }
 

@@ -183,6 +183,45 @@ static void a_missing_container_is_named(void **state)
     assert_non_null(strstr(error.message, "db/source"));
 }
 
+static const char *strange; /* a container at another web server's endpoint */
+
+static bool answer_as_a_stranger(void *context, const struct service_request *q,
+                                 struct service_answer *a)
+{
+    (void)context;
+    if (!memmem(q->path.at, q->path.len, strange, strlen(strange)))
+        return false;
+    a->status = 404;
+    a->header_count = 0;
+    rn_buf_clear(&a->body);
+    assert_int_equal(rn_buf_add(&a->body, RN_LIT("<html>Not here</html>")),
+                     RN_OK);
+    return true;
+}
+
+static void another_server_is_not_taken_for_a_missing_container(void **state)
+{
+    static const char *const paths[] = { "/colls/source", "/colls/leases" };
+    static const char *const names[] = { "the source container cannot be read",
+                                         "the lease container cannot be read" };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    o.create_leases = true;
+    for (int i = 0; i < 2; i++) {
+        runnel_error error = { 0 };
+
+        hosts_open(&h, 1, 2);
+        h.world.wire.before = answer_as_a_stranger;
+        strange = paths[i];
+        assert_int_equal(start(&o, &error), RUNNEL_NOT_FOUND);
+        assert_non_null(strstr(error.message, names[i]));
+        assert_non_null(strstr(error.message, "is the endpoint that of"));
+        if (i == 0)
+            hosts_close(&h);
+    }
+}
+
 static void leases_keyed_by_partition_key_work(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -362,6 +401,9 @@ static void damaged_and_foreign_documents_are_reported_and_left(void **state)
     hosts_start(&h, 0, &o);
     hosts_run(&h, 20000);
     assert_true(h.hosts[0].events[RUNNEL_EVENT_CONFIGURATION] > 0);
+    assert_non_null(strstr(h.hosts[0].last_message,
+                           "1 range waits until the lease document is "
+                           "repaired, or deleted to begin again: lease \""));
     assert_non_null(strstr(h.hosts[0].last_message, "..1"));
     assert_false(hosts_all_seen(&h)); /* that range waits */
     assert_non_null(strstr(hosts_lease(&h, "1")->json, "\"LeaseToken\":7"));
@@ -371,7 +413,8 @@ static void damaged_and_foreign_documents_are_reported_and_left(void **state)
         h.leases, "{\"id\":\"plocalhost_AAAAAQ==_AAAAAYAAAAE=..1\","
                   "\"LeaseToken\":\"-FF\",\"version\":1,\"feedRange\":{}}"));
     assert_int_equal(start(&o, &error), RUNNEL_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "Java"));
+    assert_non_null(strstr(error.message, "a lease of the Java library"));
+    assert_non_null(strstr(error.message, "use another processor name"));
 }
 
 static void options_that_contradict_are_refused(void **state)
@@ -543,6 +586,8 @@ int main(void)
         cmocka_unit_test_teardown(a_wrong_lease_container_is_refused_in_words,
                                   tear_down),
         cmocka_unit_test_teardown(a_missing_container_is_named, tear_down),
+        cmocka_unit_test_teardown(
+            another_server_is_not_taken_for_a_missing_container, tear_down),
         cmocka_unit_test_teardown(leases_keyed_by_partition_key_work,
                                   tear_down),
         cmocka_unit_test_teardown(of_a_doubled_lease_the_lower_position_stays,

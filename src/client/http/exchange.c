@@ -167,6 +167,19 @@ static void copy_message(const struct rn_exchange *x, char *out, size_t size)
     rn_arena_release(&arena);
 }
 
+bool rn_exchange_is_explained(const struct rn_exchange *x)
+{
+    struct rn_json j;
+    bool is_explained;
+
+    rn_json_init(&j, NULL);
+    is_explained = rn_json_parse(&j, rn_buf_view(&x->answer), NULL) == RN_OK &&
+                   (rn_json_find(&j, 0, RN_LIT("code")) != RN_JSON_NONE ||
+                    rn_json_find(&j, 0, RN_LIT("message")) != RN_JSON_NONE);
+    rn_json_release(&j);
+    return is_explained;
+}
+
 static uint32_t retry_after(const struct rn_exchange *x)
 {
     struct rn_view text =

@@ -85,6 +85,10 @@ void rn_exchange_reset(struct rn_exchange *x);
 /* To be called when no transport has it. */
 void rn_exchange_release(struct rn_exchange *x);
 
+/* Is the body that of a refusal by the service, which says why?  Another server
+ * answers 404, too. */
+bool rn_exchange_is_explained(const struct rn_exchange *x);
+
 /* Fills `error` from a failed exchange or an answer that is an error, and
  * returns its code; RUNNEL_OK if there is no error (304 included).  A failure
  * that leaves the outcome of a write unknown is RUNNEL_UNCERTAIN. */

@@ -271,7 +271,7 @@ static runnel_code check_key(struct container_store *s, const struct rn_json *j,
     else {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "the lease container's partition key must be /id "
-                            "or /partitionKey");
+                            "or /partitionKey; use another container");
     }
     s->store.has_key_member = s->key == KEY_MEMBER;
     return RUNNEL_OK;
@@ -346,6 +346,11 @@ static bool try_creation(struct container_store *s,
 {
     struct rn_link link = rn_client_container_link(s->container);
 
+    if (!rn_exchange_is_explained(&call->http.exchange)) {
+        rn_error_during(&call->error, "the lease container cannot be read; "
+                                      "check the endpoint");
+        return false;
+    }
     if (s->was_created || !s->options.create) {
         rn_error_set(&call->error, RUNNEL_NOT_FOUND,
                      "the lease container %.*s/%.*s does not exist; create it "
@@ -372,6 +377,14 @@ static bool prepare(struct container_store *s, struct rn_lease_store_call *call)
     }
     if (call->code == RUNNEL_NOT_FOUND && !was_creation)
         return try_creation(s, call);
+    if (call->code == RUNNEL_NOT_FOUND) {
+        struct rn_link link = rn_client_container_link(s->container);
+
+        rn_error_set(&call->error, RUNNEL_NOT_FOUND,
+                     "the lease container's database %.*s does not exist; "
+                     "create it, or correct its name",
+                     RN_FMT(link.ids[0]));
+    }
     if (!call->code)
         call->code = read_definition(s, call);
     return false;

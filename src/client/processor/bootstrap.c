@@ -194,6 +194,22 @@ static void start_source(struct rn_bootstrap *b)
         b->source.retry.policy.wait_ms = SOURCE_RETRY_MS;
 }
 
+/* What a user may do about it. */
+static const char *remedy(runnel_code code)
+{
+    switch (code) {
+    case RUNNEL_UNAUTHORIZED:
+        return "; check the key or token";
+    case RUNNEL_FORBIDDEN:
+        return "; check the rights of the key or token";
+    case RUNNEL_UNREACHABLE:
+    case RUNNEL_PROTOCOL:
+        return "; check the endpoint";
+    default:
+        return "";
+    }
+}
+
 static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
 {
     struct rn_host *h = b->host;
@@ -201,16 +217,19 @@ static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
     runnel_code rc = b->source.code;
 
     *error = b->source.error;
-    if (rc && rc != RUNNEL_NOT_FOUND)
-        rn_error_during(error, "the source container cannot be read");
-    if (rc == RUNNEL_NOT_FOUND)
-        rn_error_set(error, rc, "the source container %.*s/%.*s does not exist",
-                     RN_FMT(link.ids[0]), RN_FMT(link.ids[1]));
+    if (rc == RUNNEL_NOT_FOUND && rn_exchange_is_explained(&b->source.exchange))
+        return rn_error_set(error, rc,
+                            "the source container %.*s/%.*s does not exist; "
+                            "create it, or correct its name",
+                            RN_FMT(link.ids[0]), RN_FMT(link.ids[1]));
     if (!rc) {
         rc = rn_client_container_learn(h->config.at.source,
                                        rn_buf_view(&b->source.exchange.answer),
                                        &h->definition, error);
     }
+    if (rc)
+        rn_error_during(error, "the source container cannot be read%s",
+                        remedy(rc));
     if (!rc)
         rc = rn_listing_base(h->config.name, h->config.at.source,
                              h->definition->rid, h->base, error);
@@ -255,16 +274,18 @@ static void prepared(struct rn_bootstrap *b, int64_t now_ns)
 
     if (code) {
         if (code != RUNNEL_NOT_FOUND && code != RUNNEL_BAD_REQUEST)
-            rn_error_during(&b->call.error, "the lease container cannot be "
-                                            "read");
+            rn_error_during(&b->call.error,
+                            "the lease container cannot be read%s",
+                            remedy(code));
         rn_bootstrap_retry(b, code, &b->call.error, now_ns);
         return;
     }
     if (b->call.lacks_ttl) {
         rn_host_tell(h, RUNNEL_EVENT_CONFIGURATION, RUNNEL_SEVERITY_INFO, NULL,
                      NULL,
-                     "the lease container has no defaultTtl; a lock that a "
-                     "crash leaves behind stays for other libraries");
+                     "the lease container has no defaultTtl, so a lock that a "
+                     "crash leaves behind holds up hosts of other libraries; "
+                     "set defaultTtl to -1");
     }
     b->step = RN_STEP_MAP;
     rn_host_want_map(h);
@@ -295,7 +316,7 @@ static void do_discard(struct rn_bootstrap *b, int64_t now_ns)
         rn_bootstrap_refuse(
             b, RUNNEL_CONFLICT,
             "discard_leases: another host has leases, and would lose "
-            "its position");
+            "its position; stop it first");
         return;
     }
     if (b->at < l->count) {
@@ -372,8 +393,8 @@ static void locked(struct rn_bootstrap *b, int64_t now_ns)
         if (now_ns >= b->deadline_ns) {
             rn_bootstrap_refuse(
                 b, RUNNEL_TIMEOUT,
-                "another host initialises the lease store and does "
-                "not end");
+                "another host initialises the lease store and does not end; "
+                "if none does, delete the document whose id ends in .lock");
             return;
         }
         b->due_ns = now_ns + (int64_t)LOCK_POLL_MS * 1000000;

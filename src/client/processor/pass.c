@@ -98,8 +98,9 @@ static void tell_intervals(struct rn_pass *p, const struct rn_lease *lease)
     snprintf(host, sizeof(host), "%.*s", RN_FMT(lease->owner));
     event.host = host;
     rn_host_put(h, &event,
-                "%s has other lease intervals (%.*s) than this host (%s)", host,
-                RN_FMT(theirs), h->intervals);
+                "%s has other lease intervals (%.*s) than this host (%s); set "
+                "the same on all",
+                host, RN_FMT(theirs), h->intervals);
 }
 
 /* Another library's hosts write their own clock into the lease, and expire the
@@ -443,7 +444,8 @@ bool rn_pass_step(struct rn_pass *p)
     if (p->call.code == RUNNEL_NOT_FOUND) {
         h->is_writing_pointless = true;
         rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, &p->call.error,
-                     "the lease container was deleted");
+                     "the lease container was deleted; restore its leases, or "
+                     "restart to begin as a new processor");
     } else if (p->call.code) {
         rn_host_tell_failure(h, NULL, &p->call.error,
                              "the leases cannot be listed");

@@ -190,7 +190,7 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
         rn_host_check_source(h);
     if (r->code == RUNNEL_UNAUTHORIZED || r->code == RUNNEL_FORBIDDEN) {
         rn_host_fail(h, RUNNEL_EVENT_TERMINAL, r->code, &r->error,
-                     "the source refuses us");
+                     "the source refuses this host; check its key or token");
     } else if (r->code == RUNNEL_BAD_REQUEST && h->config.mode) {
         w->is_retention_over = true;
         rn_host_tell(h, RUNNEL_EVENT_RETENTION, RUNNEL_SEVERITY_CRITICAL,

@@ -33,7 +33,8 @@ void rn_host_forget_source(struct rn_host *h)
 void rn_host_replaced(struct rn_host *h)
 {
     rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, NULL,
-                 "the source container was deleted and created anew");
+                 "the source container was deleted and created anew; restart "
+                 "the processor, which then begins as a new one");
 }
 
 static void start(struct rn_host *h, int64_t now_ns)
