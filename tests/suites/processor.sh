@@ -169,6 +169,8 @@ refuses 'a database of the leases that does not exist is named' \
 refuses 'a lease container with another key path is refused' \
     'must be /id or /partitionKey; use another container' \
     PROGRAM_LEASES=shop/orders
+refuses 'leases in the source container are refused' \
+    'leases must not be the source container' PROGRAM_SOURCE=shop/leases
 kill "${host[web]}" && wait "${host[web]}" 2>/dev/null
 unset 'host[web]'
 

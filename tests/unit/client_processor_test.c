@@ -222,6 +222,39 @@ static void another_server_is_not_taken_for_a_missing_container(void **state)
     }
 }
 
+/* Its own leases would be changes for it. */
+static void leases_in_the_source_are_refused_by_any_handle(void **state)
+{
+    const struct service_definition both = { .db = "db",
+                                             .name = "both",
+                                             .key = "/id" };
+    struct rn_client_container *one = NULL;
+    struct rn_client_container *other = NULL;
+    runnel_processor_options o = hosts_options();
+    struct rn_network *network = NULL;
+    struct rn_account *account;
+    struct hosts_host *host = &h.hosts[0];
+    runnel_error error = { 0 };
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    service_add(&h.world.service, &both);
+    account = world_account(&h.world, rn_sim_env(h.world.sim), &network);
+    assert_int_equal(
+        rn_client_container_open(h.world.account, "db", "both", &one, NULL),
+        RUNNEL_OK);
+    assert_int_equal(
+        rn_client_container_open(account, "db", "both", &other, NULL),
+        RUNNEL_OK);
+    host->account = h.world.account;
+    host->source = one;
+    host->leases = other;
+    assert_int_equal(start(&o, &error), RUNNEL_BAD_REQUEST);
+    assert_non_null(strstr(error.message, "must not be the source"));
+    rn_account_unref(account);
+    rn_account_ref(h.world.account); /* hosts_close gives it back */
+}
+
 static void leases_keyed_by_partition_key_work(void **state)
 {
     runnel_processor_options o = hosts_options();
@@ -588,6 +621,8 @@ int main(void)
         cmocka_unit_test_teardown(a_missing_container_is_named, tear_down),
         cmocka_unit_test_teardown(
             another_server_is_not_taken_for_a_missing_container, tear_down),
+        cmocka_unit_test_teardown(
+            leases_in_the_source_are_refused_by_any_handle, tear_down),
         cmocka_unit_test_teardown(leases_keyed_by_partition_key_work,
                                   tear_down),
         cmocka_unit_test_teardown(of_a_doubled_lease_the_lower_position_stays,

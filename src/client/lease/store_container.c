@@ -298,6 +298,7 @@ static runnel_code read_definition(struct container_store *s,
     if (!rc)
         rc = check_key(s, &j, &call->error);
     copy_rid(&j, s->rid);
+    memcpy(call->rid, s->rid, sizeof(call->rid));
     ttl = rn_json_find(&j, 0, RN_LIT("defaultTtl"));
     call->lacks_ttl = rn_json_kind(&j, ttl) != RN_JSON_NUMBER;
     rn_json_release(&j);

@@ -267,6 +267,17 @@ static int64_t do_source(struct rn_bootstrap *b, int64_t now_ns)
     return RN_TASK_NOW;
 }
 
+/* The same container by another handle: its own leases would be changes.  Two
+ * accounts may give the same rid. */
+static bool is_source(const struct rn_bootstrap *b)
+{
+    const struct rn_config_containers *at = &b->host->config.at;
+
+    return at->leases && strcmp(b->call.rid, b->host->definition->rid) == 0 &&
+           rn_view_eq(rn_client_container_path(at->leases),
+                      rn_client_container_path(at->source));
+}
+
 static void prepared(struct rn_bootstrap *b, int64_t now_ns)
 {
     struct rn_host *h = b->host;
@@ -278,6 +289,11 @@ static void prepared(struct rn_bootstrap *b, int64_t now_ns)
                             "the lease container cannot be read%s",
                             remedy(code));
         rn_bootstrap_retry(b, code, &b->call.error, now_ns);
+        return;
+    }
+    if (is_source(b)) {
+        rn_bootstrap_refuse(b, RUNNEL_BAD_REQUEST,
+                            "leases must not be the source container");
         return;
     }
     if (b->call.lacks_ttl) {

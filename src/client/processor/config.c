@@ -81,7 +81,7 @@ static void make_host(struct rn_env *env, char out[RN_HOST_MAX + 1])
              random);
 }
 
-/* Compares the names only; the bootstrap compares the rids. */
+/* By the names; the bootstrap finds a container of another client. */
 static bool is_same(struct rn_client_container *a,
                     struct rn_client_container *b)
 {
