@@ -144,6 +144,29 @@ static const struct {
       RUNNEL_UNCERTAIN,
       2,
       10 },
+    { "lost and then no connection, guarded",
+      RN_EFFECT_GUARDED,
+      false,
+      { { LOST(true), { .code = RUNNEL_UNREACHABLE } }, 2 },
+      RUNNEL_UNCERTAIN,
+      10,
+      10 + 20 + 40 + 80 + 160 + 320 + 640 + 2000 },
+    { "lost and then 429 for too long, guarded",
+      RN_EFFECT_GUARDED,
+      false,
+      { { LOST(true),
+          { .status = 429, .headers = "x-ms-retry-after-ms: 30001" } },
+        2 },
+      RUNNEL_UNCERTAIN,
+      2,
+      10 },
+    { "lost and then 400, guarded",
+      RN_EFFECT_GUARDED,
+      false,
+      { { LOST(true), SAYS(400, 0) }, 2 },
+      RUNNEL_BAD_REQUEST,
+      2,
+      10 },
     { "412, guarded",
       RN_EFFECT_GUARDED,
       false,
@@ -339,11 +362,40 @@ static void every_outcome_is_judged_as_the_table_says(void **state)
                      runnel_code_name(rc), net.requests);
         assert_true(
             llabs((net.mono_ns - begun) / 1000000 - table[i].pause_ms) <= 1);
+        assert_int_equal(error.code, rc);
         if (rc && table[i].script.of[0].status)
             assert_string_equal(error.message, "said so");
         rn_client_call_release(&call);
         rn_account_unref(account);
     }
+}
+
+static void a_write_that_was_lost_is_uncertain_when_cancelled(void **state)
+{
+    struct script script = { { LOST(true) }, 1 };
+    struct rn_account *account = NULL;
+    struct rn_transport *t = NULL;
+    runnel_error error = { 0 };
+    struct rn_client_call call;
+    struct canned net;
+
+    (void)state;
+    canned_init(&net, play, &script);
+    assert_int_equal(canned_open(&net, NULL, &account, &error), RUNNEL_OK);
+    assert_int_equal(rn_pool_take_own(rn_account_pool(account), &t, &error),
+                     RUNNEL_OK);
+    rn_client_call_init(&call, account, "PUT", RN_EFFECT_GUARDED, &link_a);
+    rn_client_call_begin(&call, t);
+    (void)t->ops->step(t, 0);
+    assert_int_equal(net.requests, 1);
+    /* Now it pauses before the second attempt. */
+    assert_true(rn_client_call_step(&call) > 0);
+    rn_client_call_cancel(&call);
+    assert_int_equal(call.code, RUNNEL_UNCERTAIN);
+    assert_int_equal(call.error.code, RUNNEL_UNCERTAIN);
+    rn_client_call_release(&call);
+    rn_pool_give(rn_account_pool(account), t);
+    rn_account_unref(account);
 }
 
 /* ---- the clock ----------------------------------------------------------- */
@@ -652,6 +704,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_outcome_is_judged_as_the_table_says),
+        cmocka_unit_test(a_write_that_was_lost_is_uncertain_when_cancelled),
         cmocka_unit_test(a_clock_that_is_far_off_is_corrected_once),
         cmocka_unit_test(a_bearer_token_is_got_when_it_is_needed),
         cmocka_unit_test(a_resource_token_is_sent_escaped),

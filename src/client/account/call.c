@@ -16,7 +16,7 @@ void rn_client_call_init(struct rn_client_call *c, struct rn_account *account,
 
 static void end(struct rn_client_call *c, runnel_code code)
 {
-    c->code = code;
+    c->code = c->error.code = rn_retry_outcome(&c->retry, code);
     c->is_over = true;
     c->due_ns = 0;
 }
@@ -128,12 +128,14 @@ int64_t rn_client_call_step(struct rn_client_call *c)
 void rn_client_call_cancel(struct rn_client_call *c)
 {
     bool is_write = c->request.effect != RN_EFFECT_READ;
+    bool is_open;
 
     if (c->is_over)
         return;
     if (c->exchange.running)
         c->transport->ops->cancel(c->transport, &c->exchange);
-    if (is_write && c->exchange.was_sent && !c->due_ns) {
+    is_open = is_write && c->exchange.was_sent && !c->due_ns;
+    if (is_open || c->retry.was_lost) {
         end(c, rn_error_set(&c->error, RUNNEL_UNCERTAIN,
                             "the call was cancelled after its request was "
                             "sent"));

@@ -153,14 +153,21 @@ static void judge_answer(struct rn_retry *r, const struct rn_exchange *x,
         v->act = may_repeat(r, x) ? RN_RETRY_AGAIN : RN_RETRY_OVER;
         v->pause_ms = backoff(r);
         return;
-    case RN_NOT_FOUND:
-    case RN_PRECONDITION:
-        /* The attempt whose answer was lost may have succeeded. */
-        if (r->was_lost)
-            v->code = RUNNEL_UNCERTAIN;
-        return;
     default:
         return;
+    }
+}
+
+runnel_code rn_retry_outcome(const struct rn_retry *r, runnel_code code)
+{
+    switch (code) {
+    case RUNNEL_OK:
+    case RUNNEL_CONFLICT:
+    case RUNNEL_BAD_REQUEST:
+    case RUNNEL_TOO_LARGE:
+        return code;
+    default:
+        return r->was_lost ? RUNNEL_UNCERTAIN : code;
     }
 }
 
@@ -185,7 +192,6 @@ struct rn_retry_verdict rn_retry_judge(struct rn_retry *r,
             r->waited_ms += v.pause_ms;
         }
     }
-    failure.code = v.code;
     if (v.code != RUNNEL_OK && error)
         *error = failure;
     return v;

@@ -2,8 +2,8 @@
  *
  *   outcome                        reads       writes
  *   no connection                  again       again
- *   connection lost, timeout,      again       no; with If-Match once, where
- *   408, 500, 502, 504                         404 and 412 then are uncertain
+ *   connection lost, timeout,      again       no; with If-Match once, see
+ *   408, 500, 502, 504                         rn_retry_outcome
  *   429                            after x-ms-retry-after-ms
  *   449, 503, 410/1000, 410/1008,  after 10 ms x 2^n, at most 1 s
  *   404/1013
@@ -60,5 +60,11 @@ void rn_retry_init(struct rn_retry *r, struct rn_retry_policy policy);
 struct rn_retry_verdict rn_retry_judge(struct rn_retry *r,
                                        const struct rn_exchange *x,
                                        bool clock_off, runnel_error *error);
+
+/* The code of a call that is over.  If the answer to its first attempt was
+ * lost, that attempt may have been carried out, whatever a later one met;
+ * except that a refusal of the request for what it is would have met the first
+ * attempt as well. */
+runnel_code rn_retry_outcome(const struct rn_retry *r, runnel_code code);
 
 #endif
