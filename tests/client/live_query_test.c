@@ -96,10 +96,11 @@ static void print_item(int i, char *out, size_t size)
 
     if (i % 11 != 10)
         snprintf(mixed, sizeof(mixed), ",\"mixed\":%s", odd[i % 10]);
-    snprintf(out, size,
-             "{\"id\":\"i%03d\",\"pk\":\"k%d\",\"n\":%d,\"half\":%d.5,"
-             "\"team\":\"t%d\",\"tags\":[\"x%d\",\"y\"],\"u\":%d%s}",
-             i, i % 37, n, i % 9, i % 5, i % 3, i, mixed);
+    snprintf(
+        out, size,
+        "{\"id\":\"i%03d\",\"pk\":\"k%d\",\"n\":%d,\"half\":%d.5,"
+        "\"team\":\"t%d\",\"tags\":[\"x%d\",\"y\"],\"u\":%d,\"huge\":1e306%s}",
+        i, i % 37, n, i % 9, i % 5, i % 3, i, mixed);
 }
 
 static int make_items(void **state)
@@ -416,6 +417,30 @@ static void a_query_that_is_none_is_refused_by_the_server(void **state)
     must_be(runnel_query_open(four, &o, &q, &error), RUNNEL_BAD_REQUEST);
 }
 
+/* Of a range the sum is a number, of all items it is too large for one. */
+static void a_sum_that_no_number_can_hold_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "SELECT VALUE SUM(c.huge) FROM c",
+        "SELECT VALUE AVG(c.huge) FROM c",
+        "SELECT COUNT(1) AS n, SUM(-c.huge) AS s FROM c",
+        "SELECT c.nothing, SUM(c.huge) AS s FROM c GROUP BY c.nothing",
+    };
+    runnel_container *const both[] = { one, four };
+    runnel_error error = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(texts) / sizeof(texts[0]); i++) {
+        runnel_query_options o = { RUNNEL_QUERY_INIT, .text = texts[i / 2] };
+        runnel_query *q = NULL;
+        runnel_page *page = NULL;
+
+        must(runnel_query_open(both[i % 2], &o, &q, &error));
+        must_be(runnel_query_next(q, &page, &error), RUNNEL_BAD_REQUEST);
+        runnel_query_close(q);
+    }
+}
+
 static void the_catalog_is_listed(void **state)
 {
     struct live *l = *state;
@@ -550,6 +575,7 @@ int main(void)
             a_token_that_is_damaged_or_of_another_query_is_refused),
         cmocka_unit_test(a_query_that_needs_more_memory_is_refused),
         cmocka_unit_test(a_query_that_is_none_is_refused_by_the_server),
+        cmocka_unit_test(a_sum_that_no_number_can_hold_is_refused),
         cmocka_unit_test(the_catalog_is_listed),
         cmocka_unit_test(a_query_goes_on_after_a_failure),
         cmocka_unit_test(a_query_follows_a_split),

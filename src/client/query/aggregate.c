@@ -4,6 +4,7 @@
 #include "json/number.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 enum { LIST_MAX = 64 << 20 };
 
@@ -185,16 +186,20 @@ enum rn_code rn_total_print(const struct rn_total *t, struct rn_buf *out,
 {
     double sum = t->is_real ? t->real : (double)t->whole;
 
+    if (t->kind == RN_AGGREGATE_AVERAGE)
+        sum /= t->count;
     *defined = t->has_value && !t->is_undefined;
     if (!*defined)
         return RN_OK;
+    if (!isfinite(sum))
+        return RN_BAD_REQUEST;
     switch (t->kind) {
     case RN_AGGREGATE_NONE:
     case RN_AGGREGATE_MAX:
     case RN_AGGREGATE_MIN:
         return rn_buf_add(out, t->value);
     case RN_AGGREGATE_AVERAGE:
-        return print_real(sum / t->count, out);
+        return print_real(sum, out);
     case RN_AGGREGATE_COUNT:
     case RN_AGGREGATE_COUNT_IF:
     case RN_AGGREGATE_SUM:

@@ -38,7 +38,7 @@ enum rn_code rn_total_add(struct rn_total *t, struct rn_merge_item said,
                           struct rn_arena *arena) RN_CHECK;
 
 /* Appends the result; if it is undefined, `*defined` is false and nothing is
- * appended. */
+ * appended.  RN_BAD_REQUEST: it is too large for a number. */
 enum rn_code rn_total_print(const struct rn_total *t, struct rn_buf *out,
                             bool *defined) RN_CHECK;
 
