@@ -242,7 +242,7 @@ static enum rn_code fn_diff(const struct rn_fn_args *a, struct rn_value *out)
 static enum rn_code fn_bin(const struct rn_fn_args *a, struct rn_value *out)
 {
     enum part part = part_of(a, 1);
-    int64_t ticks, size = 1, origin = 0, width;
+    int64_t ticks, size = 1, origin = 0, width, bin;
 
     if (!datetime_of(a, 0, &ticks) || part < DAY || part == NO_PART ||
         (a->count > 2 && (!rn_arg_int(a, 2, &size) || size <= 0)) ||
@@ -253,7 +253,11 @@ static enum rn_code fn_bin(const struct rn_fn_args *a, struct rn_value *out)
         width = size < 100 ? 1 : size / 100;
     else if (__builtin_mul_overflow(size, ticks_in[part], &width))
         return RN_OK;
-    return give(a, origin + floor_div(ticks - origin, width) * width, out);
+    /* A bin before the origin may begin below the least number of ticks. */
+    return __builtin_add_overflow(
+               origin, floor_div(ticks - origin, width) * width, &bin)
+               ? RN_OK
+               : give(a, bin, out);
 }
 
 /* ---- formats ------------------------------------------------------------- */
