@@ -12,6 +12,7 @@ import http.server
 import json
 import os
 import re
+import resource
 import shlex
 import signal
 import ssl
@@ -563,6 +564,30 @@ def _():
           job.all_ids())
     assert "a dead letter cannot be stored: the handler exited with status 1" \
         in result.err
+
+
+@case("trigger keeps dead letters apart from a line that a full disk has cut")
+def _():
+    job = Job(3)
+    path = f"{job.trace}.dead"
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, -1))
+
+    process = job.start("--once", "--exec", "exit 65", "--dlq", f"file:{path}",
+                        preexec_fn=limit)
+    for line in process.stderr:
+        if "a dead letter cannot be stored" in line:
+            break
+    equal(os.path.getsize(path), 100)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+    equal(finish(process).code, 0)
+    with open(path, encoding="utf-8") as file:
+        cut, *letters = file.read().splitlines()
+    equal(len(cut), 100)
+    equal(sorted(json.loads(letter)["change"]["id"] for letter in letters),
+          job.all_ids())
 
 
 @case("trigger blocks by default, and --on-exhausted skip drops the change")

@@ -5,8 +5,10 @@
 #include "json/print.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OUT_JSON_MAX = 64 << 20 };
@@ -76,6 +78,25 @@ void rn_out_flush(void)
 {
     if (fflush(stdout) == EOF)
         end_output(errno);
+}
+
+/* The descriptor may be open for writing only. */
+bool rn_out_is_cut(int fd)
+{
+    char path[32], last = '\n';
+    struct stat is;
+    int reader;
+
+    if (fstat(fd, &is) || !S_ISREG(is.st_mode) || is.st_size == 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    reader = open(path, O_RDONLY | O_CLOEXEC);
+    if (reader < 0)
+        return false;
+    if (pread(reader, &last, 1, is.st_size - 1) != 1)
+        last = '\n';
+    close(reader);
+    return last != '\n';
 }
 
 static void newline(uint32_t indent)

@@ -54,4 +54,8 @@ void rn_out_inline(const struct rn_json *json, uint32_t value);
 bool rn_out_is_system(struct rn_view name);
 void rn_out_flush(void);
 
+/* Does the file end within a line, which a full disk or a crash has cut?  What
+ * is not a regular file does not. */
+bool rn_out_is_cut(int fd);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/env.h"
 #include "base/hash.h"
+#include "tools/common/out.h"
 #include "tools/trigger/body.h"
 #include "json/print.h"
 
@@ -57,21 +58,30 @@ static void print_id(const runnel_change *c, const char *lease,
              (unsigned long long)c->lsn, (unsigned long long)hash);
 }
 
-/* A line that was cut short, by a full disk, is ended before the next one. */
-static int append(int fd, struct rn_view line)
+static int write_all(int fd, struct rn_view bytes)
 {
-    while (line.len > 0) {
-        ssize_t n = write(fd, line.at, line.len);
+    while (bytes.len > 0) {
+        ssize_t n = write(fd, bytes.at, bytes.len);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
-            int error = errno;
-            (void)!write(fd, "\n", 1);
-            return error;
-        }
-        line = rn_view_of(line.at + n, line.len - (size_t)n);
+        if (n < 0)
+            return errno;
+        bytes = rn_view_of(bytes.at + n, bytes.len - (size_t)n);
     }
-    return fdatasync(fd) && errno != EINVAL ? errno : 0;
+    return 0;
+}
+
+/* A line that a full disk or a crash has cut is ended first: the letter would
+ * become a part of it. */
+static int append(int fd, struct rn_view line)
+{
+    int error = rn_out_is_cut(fd) ? write_all(fd, RN_LIT("\n")) : 0;
+
+    if (!error)
+        error = write_all(fd, line);
+    if (!error && fdatasync(fd) && errno != EINVAL)
+        error = errno;
+    return error;
 }
 
 static void store_in_file(struct rn_dead_letters *to, struct rn_view letter,

@@ -1,7 +1,8 @@
 /* dead_letter.h -- where a change goes that no handler takes.
  *
  *   container:DB/NAME   a document; librunnel stores it
- *   file:PATH           a line of JSON behind the others, synced
+ *   file:PATH           a line of JSON behind the others, synced; a line that a
+ *                       full disk has cut stays, and counts as no letter
  *   http:URL            a POST of the JSON, as to a handler; also https:
  *   exec:COMMAND        a process that gets the JSON on standard input
  *
