@@ -217,11 +217,13 @@ static runnel_code take_source(struct rn_bootstrap *b, runnel_error *error)
     runnel_code rc = b->source.code;
 
     *error = b->source.error;
-    if (rc == RUNNEL_NOT_FOUND && rn_exchange_is_explained(&b->source.exchange))
+    if (rc == RUNNEL_NOT_FOUND &&
+        rn_exchange_is_explained(&b->source.exchange)) {
         return rn_error_set(error, rc,
                             "the source container %.*s/%.*s does not exist; "
                             "create it, or correct its name",
                             RN_FMT(link.ids[0]), RN_FMT(link.ids[1]));
+    }
     if (!rc) {
         rc = rn_client_container_learn(h->config.at.source,
                                        rn_buf_view(&b->source.exchange.answer),
@@ -284,10 +286,11 @@ static void prepared(struct rn_bootstrap *b, int64_t now_ns)
     runnel_code code = b->call.code;
 
     if (code) {
-        if (code != RUNNEL_NOT_FOUND && code != RUNNEL_BAD_REQUEST)
+        if (code != RUNNEL_NOT_FOUND && code != RUNNEL_BAD_REQUEST) {
             rn_error_during(&b->call.error,
                             "the lease container cannot be read%s",
                             remedy(code));
+        }
         rn_bootstrap_retry(b, code, &b->call.error, now_ns);
         return;
     }

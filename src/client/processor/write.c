@@ -196,10 +196,12 @@ static void failed(struct rn_worker *w, int64_t now_ns)
     rn_host_tell_failure(h, w->token, &w->call.error,
                          "the lease cannot be written");
     rn_worker_end_checkpoints(w, w->call.code ? w->call.code : RUNNEL_BUSY);
-    if (w->call.code == RUNNEL_UNAUTHORIZED || w->call.code == RUNNEL_FORBIDDEN)
+    if (w->call.code == RUNNEL_UNAUTHORIZED ||
+        w->call.code == RUNNEL_FORBIDDEN) {
         rn_host_fail(
             h, RUNNEL_EVENT_TERMINAL, w->call.code, &w->call.error,
             "the lease store refuses this host; check its key or token");
+    }
     if (w->update.kind == RN_UPDATE_ACQUIRE)
         w->state = RN_WORKER_FREE; /* the next pass sees how it ended */
     if (w->state == RN_WORKER_RELEASING &&

@@ -347,10 +347,11 @@ runnel_code rn_client_query_explain(enum rn_code rc, runnel_error *error)
     if (rc == RN_CORRUPT)
         return rn_error_set(error, RUNNEL_PROTOCOL,
                             "a row is not of the form that the plan says");
-    if (rc == RN_BAD_REQUEST)
+    if (rc == RN_BAD_REQUEST) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "a sum or an average is too large for a number of "
                             "JSON");
+    }
     return rn_error_take(error, rc, NULL);
 }
 
