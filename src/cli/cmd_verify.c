@@ -44,7 +44,7 @@ static int run(int argc, char **argv)
         return RN_EXIT_REFUSED; /* each damage was printed */
     printf("sound: %llu records in %llu pages, %llu records in the WAL\n",
            (unsigned long long)counts.records, (unsigned long long)counts.pages,
-           (unsigned long long)counts.log_records);
+           (unsigned long long)counts.wal_records);
     return RN_EXIT_OK;
 }
 

@@ -112,7 +112,7 @@ static enum rn_code overlay_del(struct rn_txn *t, struct rn_view key)
     struct rn_view value;
     enum rn_code rc = overlay_get(t, key, &value);
 
-    return rc ? rc : rn_tree_mark(&overlay_of(t)->writes, key);
+    return rc ? rc : rn_tree_put_tombstone(&overlay_of(t)->writes, key);
 }
 
 /* ---- scanning ------------------------------------------------------------ */

@@ -302,7 +302,7 @@ enum rn_code rn_tree_put(struct rn_tree *t, struct rn_view key,
     return put_entry(t, key, value, false);
 }
 
-enum rn_code rn_tree_mark(struct rn_tree *t, struct rn_view key)
+enum rn_code rn_tree_put_tombstone(struct rn_tree *t, struct rn_view key)
 {
     return put_entry(t, key, (struct rn_view){ 0 }, true);
 }

@@ -28,7 +28,7 @@ struct rn_tree {
  * may end it. */
 struct rn_tree_entry {
     struct rn_view key, value;
-    bool gone; /* a tombstone, put by rn_tree_mark */
+    bool gone; /* a tombstone, put by rn_tree_put_tombstone */
 };
 
 struct rn_tree rn_tree_copy(const struct rn_tree *t) RN_CHECK;
@@ -53,7 +53,8 @@ const struct rn_tree_entry *rn_tree_next(const struct rn_tree *t,
 enum rn_code rn_tree_put(struct rn_tree *t, struct rn_view key,
                          struct rn_view value) RN_CHECK;
 /* Puts a tombstone, which hides the key of an underlying map. */
-enum rn_code rn_tree_mark(struct rn_tree *t, struct rn_view key) RN_CHECK;
+enum rn_code rn_tree_put_tombstone(struct rn_tree *t,
+                                   struct rn_view key) RN_CHECK;
 /* RN_NOT_FOUND if absent. */
 enum rn_code rn_tree_del(struct rn_tree *t, struct rn_view key) RN_CHECK;
 

@@ -468,9 +468,9 @@ static void a_copy_may_end_beside_a_checkpoint(void **state)
     assert_non_null(l->held);
     write_many();
     while (l->checkpoint.step != RN_CHECKPOINT_FLUSH)
-        (void)rn_local_keep(l);
+        (void)rn_local_maintain(l);
     rn_file_close(copying); /* and with it the lock */
-    (void)rn_local_keep(l);
+    (void)rn_local_maintain(l);
     assert_null(l->held);
     checkpoint();
     write_many();

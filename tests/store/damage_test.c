@@ -276,7 +276,7 @@ static void a_healthy_store_is_verified_as_such(void **state)
         printf("# %s: %" PRIu64 " pages, %" PRIu64 " free, %" PRIu64
                " records of %u, %" PRIu64 " in the WAL\n",
                scenes[i].name, counts.pages, counts.free_pages, counts.records,
-               there, counts.log_records);
+               there, counts.wal_records);
         if (!scenes[i].last_file[0])
             assert_int_equal(counts.records, there);
     }

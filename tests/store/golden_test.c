@@ -251,7 +251,7 @@ static void the_golden_directory_is_sound(void **state)
 
     if (rn_verify(rn_env_real(), *state, NULL, NULL, &counts, &err))
         fail_msg("%s", err.text);
-    assert_int_equal(counts.log_records, GROUPS - CHECKPOINT_2);
+    assert_int_equal(counts.wal_records, GROUPS - CHECKPOINT_2);
     assert_true(counts.records > KEYS / 2 && counts.free_pages > 0);
     assert_true(tracked_tree_hash(*state) == before);
 }

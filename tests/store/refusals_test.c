@@ -686,7 +686,7 @@ static void a_directory_that_was_moved_gives_way_to_another(void **state)
     assert_int_equal(try_open(&s, &err), RN_OK);
     assert_int_equal(commit_one(s, &m, &err), RN_OK);
     hash = put_another(moved);
-    assert_int_equal(rn_local_keep(s), RN_TASK_IDLE);
+    assert_int_equal(rn_local_maintain(s), RN_TASK_IDLE);
     assert_int_equal(commit_one(s, &m, &err), RN_READ_ONLY);
     end_moved(s, moved, &m, &err, hash);
 }

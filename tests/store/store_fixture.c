@@ -137,14 +137,14 @@ static void mark_map(struct store_fixture *s, const struct rn_image *image)
         .bad = marker_bad,
     };
     struct tracked_file *checksums = tracked_tree_find(&s->now, "map-1-sums");
-    uint64_t blocks = rn_get_u64(image->homes.at);
+    uint64_t blocks = rn_get_u64(image->slots.at);
 
     rn_page_walk(&walk, &image->meta);
     assert_non_null(checksums);
     for (uint64_t b = 0; b < blocks; b++) {
-        uint64_t home = image->homes.at[8 + b / 8] >> b % 8 & 1;
-        mark_used(s, checksums->name, (2 * b + home) * FIXTURE_PAGE,
-                  (2 * b + home + 1) * FIXTURE_PAGE);
+        uint64_t slot = image->slots.at[8 + b / 8] >> b % 8 & 1;
+        mark_used(s, checksums->name, (2 * b + slot) * FIXTURE_PAGE,
+                  (2 * b + slot + 1) * FIXTURE_PAGE);
     }
 }
 
@@ -157,7 +157,7 @@ static bool is_last(const struct store_fixture *s, const struct tracked_file *f,
 /* True if segment `n`, which is `f`, says that the next one is there. */
 static bool announces(const struct tracked_file *f, uint64_t n)
 {
-    const char *mark = f->at + f->len - RN_WAL_MARKS;
+    const char *mark = f->at + f->len - RN_WAL_FOOTERS;
 
     return memcmp(mark + 8, "RNLN", 4) == 0 && rn_get_u64(mark + 16) == n;
 }
@@ -179,7 +179,7 @@ static void mark_log(struct store_fixture *s, struct rn_wal_place from,
         assert_non_null(f);
         mark_used(s, name, f->len - FIXTURE_PAGE,
                   f->len - FIXTURE_PAGE + LOG_MARK);
-        while (at + RN_WAL_HEADER + RN_WAL_MARKS <= f->len &&
+        while (at + RN_WAL_HEADER + RN_WAL_FOOTERS <= f->len &&
                rn_get_u64(f->at + at + 16) == seq + 1) {
             uint64_t len = RN_WAL_HEADER + rn_get_u32(f->at + at + 12);
             if (!is_last(s, f, at))

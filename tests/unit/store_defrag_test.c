@@ -243,7 +243,7 @@ static void thin_all(struct fixture *f)
     uint64_t left = local(f)->defrag.deleted * 8 / 128;
 
     while (rn_defrag_due(local(f))) {
-        rn_local_keep(f->store);
+        rn_local_maintain(f->store);
         assert_true(left-- > 0);
     }
 }
@@ -406,7 +406,7 @@ static void it_comes_to_rest(void **state)
     update(f->store, &f->content, 40);
     assert_true(rn_defrag_due(local(f)));
     for (int i = 0; i < STEPS_MAX && wait != RN_TASK_IDLE; i++) {
-        wait = rn_local_keep(f->store);
+        wait = rn_local_maintain(f->store);
         if (wait != RN_TASK_NOW && wait != RN_TASK_IDLE)
             assert_int_equal(rn_local_checkpoint(local(f), NULL), RN_OK);
     }
@@ -454,7 +454,7 @@ static void it_leaves_a_poisoned_store_alone(void **state)
     update(f->store, &f->content, 40);
     live = status(f).live_bytes;
     rn_local_poison(local(f), "for a test");
-    assert_int_equal(rn_local_keep(f->store), RN_TASK_IDLE);
+    assert_int_equal(rn_local_maintain(f->store), RN_TASK_IDLE);
     rn_defrag_slice(local(f)); /* poisoned after it had begun */
     assert_int_equal(status(f).live_bytes, live);
     expect_content(f->store, &f->content);
@@ -477,7 +477,7 @@ static bool die_after(struct fixture *f, int steps, bool in_checkpoint)
         if (in_checkpoint)
             local(f)->captured_ns = INT64_MIN / 2; /* long ago: due now */
         for (int i = 0; i < steps; i++)
-            rn_local_keep(f->store);
+            rn_local_maintain(f->store);
         _exit(status(f).thinned_pages > 0 ? 10 : 11);
     }
     assert_int_equal(waitpid(child, &ended, 0), child);

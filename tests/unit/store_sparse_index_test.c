@@ -45,11 +45,11 @@ static const struct {
 struct row {
     struct rn_memtable_entry entry;
     char key[KEY_BYTES];
-    bool has_post;
+    bool has_slot;
 };
 
 struct list {
-    struct row rows[ROWS + 1]; /* the last one is beyond all and has no post */
+    struct row rows[ROWS + 1]; /* the last one is beyond all and has no slot */
     struct rn_sparse_index index;
     struct rn_block_arena blocks;
     struct rn_room room;
@@ -64,7 +64,7 @@ static void fill_row(struct row *row, const char *head, unsigned i)
 
     row->entry = (struct rn_memtable_entry){ .key = s.key };
     memcpy(row->entry.start, s.start, sizeof(s.start));
-    row->has_post = false;
+    row->has_slot = false;
 }
 
 static void begin(const char *head)
@@ -87,7 +87,7 @@ static void add(struct rn_memtable_entry *e)
         (struct rn_sparse_index_memory){ &list.blocks, &list.room });
 }
 
-static void expect_posts(void)
+static void expect_slots(void)
 {
     struct rn_memtable_entry *last = NULL;
     struct rn_sparse_index_spot spot;
@@ -95,7 +95,7 @@ static void expect_posts(void)
     for (unsigned i = 0; i <= ROWS; i++) {
         struct rn_sought s = rn_sought_of(list.rows[i].entry.key);
         assert_ptr_equal(rn_sparse_index_find(&list.index, &s, &spot), last);
-        if (list.rows[i].has_post)
+        if (list.rows[i].has_slot)
             last = &list.rows[i].entry;
     }
     assert_ptr_equal(rn_sparse_index_find_last(&list.index), last);
@@ -108,21 +108,21 @@ static void it_leads_to_the_last_post_before_a_key(void **state)
         for (size_t j = 0; j < sizeof(orders) / sizeof(orders[0]); j++) {
             print_message("%s, head '%s'\n", orders[j].name, heads[i]);
             begin(heads[i]);
-            expect_posts();
+            expect_slots();
             for (unsigned n = 0, at = orders[j].first; n < ROWS; n++) {
                 add(&list.rows[at].entry);
-                list.rows[at].has_post = true;
+                list.rows[at].has_slot = true;
                 at = (at + orders[j].step) % ROWS;
                 if (n < 3 || n == ROWS / 2)
-                    expect_posts();
+                    expect_slots();
             }
-            expect_posts();
+            expect_slots();
             rn_block_arena_release(&list.blocks);
         }
     }
 }
 
-static void a_key_has_one_post(void **state)
+static void a_key_has_one_slot(void **state)
 {
     static struct row again[ROWS];
     uint64_t bytes;
@@ -131,20 +131,20 @@ static void a_key_has_one_post(void **state)
     begin(heads[1]);
     for (unsigned i = 0; i < ROWS; i += 2) {
         add(&list.rows[i].entry);
-        list.rows[i].has_post = true;
+        list.rows[i].has_slot = true;
     }
     bytes = rn_block_arena_bytes(&list.blocks);
     for (unsigned i = 0; i < ROWS; i += 2) {
         fill_row(&again[i], heads[1], i);
         add(&again[i].entry);
     }
-    expect_posts();
+    expect_slots();
     assert_int_equal(rn_block_arena_bytes(&list.blocks), bytes);
     rn_block_arena_release(&list.blocks);
 }
 
 /* A node needs one allocation here: it is too large for a block of others. */
-static void lack_of_memory_costs_a_post(void **state)
+static void lack_of_memory_costs_a_slot(void **state)
 {
     bool failed = true;
 
@@ -156,12 +156,12 @@ static void lack_of_memory_costs_a_post(void **state)
         for (unsigned n = 0, at = ROWS / 2; n < SOME; n++) {
             bool could_fail = oom_in > 0;
             add(&list.rows[at].entry);
-            list.rows[at].has_post = !could_fail || oom_in > 0;
-            failed = failed || !list.rows[at].has_post;
+            list.rows[at].has_slot = !could_fail || oom_in > 0;
+            failed = failed || !list.rows[at].has_slot;
             at = (at + STEP) % ROWS;
         }
         oom_in = 0;
-        expect_posts();
+        expect_slots();
         rn_block_arena_release(&list.blocks);
     }
 }
@@ -170,8 +170,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_leads_to_the_last_post_before_a_key),
-        cmocka_unit_test(a_key_has_one_post),
-        cmocka_unit_test(lack_of_memory_costs_a_post),
+        cmocka_unit_test(a_key_has_one_slot),
+        cmocka_unit_test(lack_of_memory_costs_a_slot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,7 +184,7 @@ static void a_mark_is_an_entry_that_says_gone(void **state)
 
     (void)state;
     assert_int_equal(rn_tree_put(&t, RN_LIT("a"), RN_LIT("1")), RN_OK);
-    assert_int_equal(rn_tree_mark(&t, RN_LIT("a")), RN_OK);
+    assert_int_equal(rn_tree_put_tombstone(&t, RN_LIT("a")), RN_OK);
     assert_true(rn_tree_find(&t, RN_LIT("a"))->gone);
     assert_int_equal(rn_tree_put(&t, RN_LIT("a"), RN_LIT("")), RN_OK);
     assert_false(rn_tree_find(&t, RN_LIT("a"))->gone);

@@ -257,7 +257,7 @@ static enum rn_code copy_map(struct copying *b, struct rn_err *err)
         .env = b->env,
         .path = path,
         .pages_max = b->image.meta.last + 1,
-        .homes = b->image.homes,
+        .slots = b->image.slots,
         .read_only = true,
     };
     struct rn_page_checksums *checksums = NULL;

@@ -261,7 +261,7 @@ static enum rn_code open_checksums(struct verify *v, struct rn_err *err)
         .env = v->env,
         .path = path,
         .pages_max = v->image.meta.last + 1,
-        .homes = v->image.homes,
+        .slots = v->image.slots,
         .read_only = true,
     };
     enum rn_code rc;
@@ -308,11 +308,11 @@ static enum rn_code count_record(void *context, uint64_t seq,
 
     (void)seq;
     (void)payload;
-    v->counts->log_records++;
+    v->counts->wal_records++;
     return RN_OK;
 }
 
-static enum rn_code verify_log(struct verify *v, struct rn_err *err)
+static enum rn_code verify_wal(struct verify *v, struct rn_err *err)
 {
     struct rn_wal_place damaged = { 0 };
     struct rn_wal_opts opts = {
@@ -362,7 +362,7 @@ static enum rn_code verify_all(struct verify *v, struct rn_err *err)
         return RN_OK;
     }
     if (!rc)
-        rc = verify_log(v, err);
+        rc = verify_wal(v, err);
     return rc ? rc : verify_map(v, err);
 }
 

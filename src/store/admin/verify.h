@@ -30,7 +30,7 @@ struct rn_verify_counts {
     uint64_t pages;       /* that hold the checkpoint's state */
     uint64_t free_pages;  /* of the map besides */
     uint64_t records;     /* in the map */
-    uint64_t log_records; /* after the checkpoint */
+    uint64_t wal_records; /* after the checkpoint */
     uint64_t damages;
 };
 

@@ -1,7 +1,7 @@
 /* page_checksums.c -- see page_checksums.h.
  *
  * Blocks are written through the env's file and read through a mapping of it,
- * because a signal handler reads them too.  `homes` has a bit for each block:
+ * because a signal handler reads them too.  `slots` has a bit for each block:
  * the slot to read.  There are two such rows; save prepares the one that is not
  * current, and adopt makes it current.
  */
@@ -19,11 +19,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HEADER = 16, PATH_BYTES = 4096, HOMES_HEADER = 8 };
+enum { HEADER = 16, PATH_BYTES = 4096, SLOTS_HEADER = 8 };
 
 struct row {
     uint64_t blocks;
-    unsigned char *homes;   /* a bit each: the slot */
+    unsigned char *slots;   /* a bit each: the slot */
     unsigned char *trusted; /* a byte each: its checksum was verified */
 };
 
@@ -46,24 +46,24 @@ uint64_t rn_page_checksums_of(struct rn_view page, uint64_t number)
     return checksum ? checksum : 1;
 }
 
-static bool home_of(const struct row *r, uint64_t block)
+static bool slot_of(const struct row *r, uint64_t block)
 {
-    return r->homes[block / 8] >> block % 8 & 1;
+    return r->slots[block / 8] >> block % 8 & 1;
 }
 
-static void set_home(struct row *r, uint64_t block, bool home)
+static void set_slot(struct row *r, uint64_t block, bool slot)
 {
     unsigned char bit = (unsigned char)(1u << block % 8);
 
-    if (home)
-        r->homes[block / 8] |= bit;
+    if (slot)
+        r->slots[block / 8] |= bit;
     else
-        r->homes[block / 8] &= (unsigned char)~bit;
+        r->slots[block / 8] &= (unsigned char)~bit;
 }
 
-static uint64_t offset_of(uint64_t block, bool home)
+static uint64_t offset_of(uint64_t block, bool slot)
 {
-    return (2 * block + home) * RN_CHECKSUMS_BLOCK;
+    return (2 * block + slot) * RN_CHECKSUMS_BLOCK;
 }
 
 static uint64_t block_checksum(const char *at, uint64_t block)
@@ -73,26 +73,26 @@ static uint64_t block_checksum(const char *at, uint64_t block)
 
 /* ---- opening ------------------------------------------------------------- */
 
-static enum rn_code rows_init(struct rn_page_checksums *s, struct rn_view homes)
+static enum rn_code rows_init(struct rn_page_checksums *s, struct rn_view slots)
 {
     struct row *first = &s->rows[0];
 
     for (size_t i = 0; i < 2; i++) {
-        s->rows[i].homes = rn_new((size_t)(s->blocks_max / 8 + 1));
+        s->rows[i].slots = rn_new((size_t)(s->blocks_max / 8 + 1));
         s->rows[i].trusted = rn_new((size_t)s->blocks_max);
-        if (!s->rows[i].homes || !s->rows[i].trusted)
+        if (!s->rows[i].slots || !s->rows[i].trusted)
             return RN_NOMEM;
     }
     s->current = first;
-    if (!homes.len)
+    if (!slots.len)
         return RN_OK;
-    if (homes.len < HOMES_HEADER)
+    if (slots.len < SLOTS_HEADER)
         return RN_CORRUPT;
-    first->blocks = rn_get_u64(homes.at);
+    first->blocks = rn_get_u64(slots.at);
     if (first->blocks > s->blocks_max ||
-        homes.len - HOMES_HEADER != first->blocks / 8 + 1)
+        slots.len - SLOTS_HEADER != first->blocks / 8 + 1)
         return RN_CORRUPT;
-    memcpy(first->homes, homes.at + HOMES_HEADER, homes.len - HOMES_HEADER);
+    memcpy(first->slots, slots.at + SLOTS_HEADER, slots.len - SLOTS_HEADER);
     return RN_OK;
 }
 
@@ -101,7 +101,7 @@ static uint64_t least_length(const struct rn_page_checksums *s)
 {
     uint64_t blocks = s->current->blocks;
 
-    return blocks ? offset_of(blocks - 1, home_of(s->current, blocks - 1)) +
+    return blocks ? offset_of(blocks - 1, slot_of(s->current, blocks - 1)) +
                         RN_CHECKSUMS_BLOCK
                   : 0;
 }
@@ -147,7 +147,7 @@ static enum rn_code open_file(struct rn_page_checksums *s,
                               const struct rn_page_checksums_opts *opts,
                               struct rn_err *err)
 {
-    enum rn_open how = opts->homes.len ? RN_OPEN_WRITE : RN_OPEN_IN_PLACE;
+    enum rn_open how = opts->slots.len ? RN_OPEN_WRITE : RN_OPEN_IN_PLACE;
     enum rn_code rc;
     int error;
 
@@ -178,7 +178,7 @@ enum rn_code rn_page_checksums_open(const struct rn_page_checksums_opts *opts,
     s->blocks_max = opts->pages_max / RN_CHECKSUMS_PER_BLOCK + 1;
     s->map_bytes = (size_t)offset_of(s->blocks_max, false);
     snprintf(s->path, sizeof(s->path), "%s", opts->path);
-    rc = rows_init(s, opts->homes);
+    rc = rows_init(s, opts->slots);
     if (rc) {
         rn_fail(err, rc, "%s: %s", s->path,
                 rc == RN_CORRUPT ? "the checkpoint does not fit"
@@ -202,7 +202,7 @@ void rn_page_checksums_close(struct rn_page_checksums *s)
         munmap(s->map, s->map_bytes);
     rn_file_close(s->file);
     for (size_t i = 0; i < 2; i++) {
-        rn_free(s->rows[i].homes);
+        rn_free(s->rows[i].slots);
         rn_free(s->rows[i].trusted);
     }
     rn_free(s);
@@ -225,14 +225,14 @@ uint64_t rn_page_checksums_place(struct rn_page_checksums *s, uint64_t number)
     const struct row *r = current_of(s);
     uint64_t block = number / RN_CHECKSUMS_PER_BLOCK;
 
-    return offset_of(block, block < r->blocks && home_of(r, block));
+    return offset_of(block, block < r->blocks && slot_of(r, block));
 }
 
 /* The block in its current slot, or NULL if it is damaged. */
 static const char *block_get(struct rn_page_checksums *s, struct row *r,
                              uint64_t block)
 {
-    const char *at = s->map + offset_of(block, home_of(r, block));
+    const char *at = s->map + offset_of(block, slot_of(r, block));
 
     if (__atomic_load_n(&r->trusted[block], __ATOMIC_RELAXED))
         return at;
@@ -284,12 +284,12 @@ static enum rn_code save_block(struct save *v, uint64_t block,
     struct rn_page_checksums *s = v->checksums;
     char bytes[RN_CHECKSUMS_BLOCK] = { 0 };
     bool known = block < s->current->blocks;
-    bool home = known && !home_of(s->current, block);
+    bool slot = known && !slot_of(s->current, block);
     int error;
 
     if (known) {
         const char *at = block_get(s, s->current, block);
-        uint64_t place = offset_of(block, !home);
+        uint64_t place = offset_of(block, !slot);
         if (!at)
             return rn_fail(err, RN_CORRUPT, "%s: damaged at offset %llu",
                            s->path, (unsigned long long)place);
@@ -301,21 +301,21 @@ static enum rn_code save_block(struct save *v, uint64_t block,
                    v->at->checksum);
     rn_put_u64(bytes + 8, v->txnid);
     rn_put_u64(bytes, block_checksum(bytes, block));
-    set_home(v->next, block, home);
+    set_slot(v->next, block, slot);
     error = rn_file_write(s->file, rn_view_of(bytes, sizeof(bytes)),
-                          offset_of(block, home));
+                          offset_of(block, slot));
     return error ? rn_fail_errno(err, error, "%s: writing", s->path) : RN_OK;
 }
 
-static enum rn_code add_homes(const struct row *r, struct rn_buf *out)
+static enum rn_code add_slots(const struct row *r, struct rn_buf *out)
 {
-    char header[HOMES_HEADER];
+    char header[SLOTS_HEADER];
     enum rn_code rc;
 
     rn_put_u64(header, r->blocks);
     rc = rn_buf_add(out, rn_view_of(header, sizeof(header)));
     if (!rc)
-        rc = rn_buf_add(out, rn_view_of(r->homes, (size_t)(r->blocks / 8 + 1)));
+        rc = rn_buf_add(out, rn_view_of(r->slots, (size_t)(r->blocks / 8 + 1)));
     return rc;
 }
 
@@ -336,7 +336,7 @@ static enum rn_code save_blocks(struct save *v, struct rn_err *err)
 
 enum rn_code rn_page_checksums_save(struct rn_page_checksums *s, uint64_t txnid,
                                     struct rn_page_checksums_change *changes,
-                                    size_t len, struct rn_buf *homes,
+                                    size_t len, struct rn_buf *slots,
                                     struct rn_err *err)
 {
     struct row *now = s->current, *next = &s->rows[now == s->rows];
@@ -350,12 +350,12 @@ enum rn_code rn_page_checksums_save(struct rn_page_checksums *s, uint64_t txnid,
     }
     next->blocks = blocks > now->blocks ? blocks : now->blocks;
     assert(next->blocks <= s->blocks_max);
-    memcpy(next->homes, now->homes, (size_t)(now->blocks / 8 + 1));
+    memcpy(next->slots, now->slots, (size_t)(now->blocks / 8 + 1));
     memset(next->trusted, 0, (size_t)next->blocks);
     rc = save_blocks(&v, err);
     if (rc)
         return rc;
-    rc = add_homes(next, homes);
+    rc = add_slots(next, slots);
     return rc ? rn_fail(err, rc, "%s: %s", s->path, rn_code_name(rc)) : RN_OK;
 }
 

@@ -8,7 +8,7 @@
  * the file map-N-sums.  Pages written since need none: the WAL has their rows.
  *
  * The file is a row of blocks, each for 510 pages, each with two alternating
- * slots (homes).  A checkpoint writes the changed blocks to the slots that the
+ * slots.  A checkpoint writes the changed blocks to the slots that the
  * last one does not use, and its image says which slot is current; so the
  * checksums of the last durable state stay whole until the next one is durable.
  * Block, little endian:
@@ -45,7 +45,7 @@ struct rn_page_checksums_opts {
     const char *path;
     uint64_t pages_max; /* page numbers are below this */
     /* The result of save; empty: a new, empty file. */
-    struct rn_view homes;
+    struct rn_view slots;
     bool read_only;
 };
 
@@ -71,11 +71,11 @@ bool rn_page_checksums_get(struct rn_page_checksums *s, uint64_t number,
 uint64_t rn_page_checksums_version(struct rn_page_checksums *s);
 
 /* Writes the checksums of the state `txnid`, which is the current one with
- * `changes` applied, and appends to `homes` what open needs.  Sorts `changes`.
+ * `changes` applied, and appends to `slots` what open needs.  Sorts `changes`.
  * The current state does not change. */
 enum rn_code rn_page_checksums_save(struct rn_page_checksums *s, uint64_t txnid,
                                     struct rn_page_checksums_change *changes,
-                                    size_t len, struct rn_buf *homes,
+                                    size_t len, struct rn_buf *slots,
                                     struct rn_err *err) RN_CHECK;
 enum rn_code rn_page_checksums_sync(struct rn_page_checksums *s,
                                     struct rn_err *err) RN_CHECK;

@@ -155,8 +155,8 @@ static enum rn_code find_seq(struct lmdb *m, const struct rn_page_meta *meta,
 /* LMDB does not say where it has mapped the file.  But the address of a row
  * whose file offset is known gives it away.  Before verification on first touch
  * begins, only the page of that row is touched, which find_seq has checked. */
-static enum rn_code watch_begin(struct lmdb *m, uint64_t seq_offset,
-                                struct rn_err *err)
+static enum rn_code verify_begin(struct lmdb *m, uint64_t seq_offset,
+                                 struct rn_err *err)
 {
     MDB_val key = { 3, (void *)"seq" }, value = { 0 };
     char *base = NULL;
@@ -211,8 +211,8 @@ static enum rn_code lock_map(struct lmdb *m, struct rn_err *err)
     return error ? rn_fail_errno(err, error, "%s", m->path) : RN_OK;
 }
 
-/* If `homes` is empty, creates a new file of checksums. */
-static enum rn_code open_checksums(struct lmdb *m, struct rn_view homes,
+/* If `slots` is empty, creates a new file of checksums. */
+static enum rn_code open_checksums(struct lmdb *m, struct rn_view slots,
                                    uint64_t pages, struct rn_err *err)
 {
     char path[RN_LMDB_PATH_MAX + 8];
@@ -220,7 +220,7 @@ static enum rn_code open_checksums(struct lmdb *m, struct rn_view homes,
         .env = m->env,
         .path = path,
         .pages_max = m->map_bytes / m->page_bytes,
-        .homes = homes,
+        .slots = slots,
     };
 
     if (opts.pages_max < pages)
@@ -257,7 +257,7 @@ static enum rn_code fit_image(struct lmdb *m, const struct rn_image *image,
     m->page_bytes = image->page_bytes;
     m->length = size;
     m->checksums_txnid = image->txnid;
-    rc = open_checksums(m, image->homes, image->meta.last + 1, err);
+    rc = open_checksums(m, image->slots, image->meta.last + 1, err);
     return rc ? rc
               : rn_verify_on_touch_open(&m->verify, m->path, m->checksums,
                                         m->page_bytes, image->length, err);
@@ -322,7 +322,7 @@ static enum rn_code open_image(struct lmdb *m, const struct rn_map_opts *opts,
     if (!rc)
         rc = env_open(m, opts, err);
     if (!rc)
-        rc = watch_begin(m, seq_offset, err);
+        rc = verify_begin(m, seq_offset, err);
     if (!rc)
         rc = tables_open(m, pin, err);
     if (!rc)
@@ -355,7 +355,8 @@ static enum rn_code open_at(struct lmdb *m, const struct rn_map_opts *opts,
     }
     return rc;
 }
-static enum rn_code new_watch(struct lmdb *m, struct rn_err *err)
+
+static enum rn_code verify_begin_new(struct lmdb *m, struct rn_err *err)
 {
     char metas[RN_PAGE_METAS * PAGE_BYTES_MAX];
     struct rn_page_meta meta;
@@ -376,7 +377,7 @@ static enum rn_code new_watch(struct lmdb *m, struct rn_err *err)
     if (!rn_page_meta_pick(rn_view_of(metas, got), &meta))
         return rn_fail(err, RN_CORRUPT, "%s: not an LMDB file", m->path);
     rc = find_seq(m, &meta, &seq_offset, err);
-    return rc ? rc : watch_begin(m, seq_offset, err);
+    return rc ? rc : verify_begin(m, seq_offset, err);
 }
 
 static enum rn_code open_new(struct lmdb *m, const struct rn_map_opts *opts,
@@ -404,7 +405,7 @@ static enum rn_code open_new(struct lmdb *m, const struct rn_map_opts *opts,
     if (error)
         return rn_lmdb_fail(m, error, "opening", err);
     m->page_bytes = stat.ms_psize;
-    return new_watch(m, err);
+    return verify_begin_new(m, err);
 }
 
 enum rn_code rn_lmdb_open(const struct rn_map_opts *opts, struct rn_map **out,

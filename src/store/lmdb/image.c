@@ -30,7 +30,7 @@ bool rn_image_decode(struct rn_view bytes, struct rn_image *out)
     if (bytes.len - RN_IMAGE_HEADER < metas)
         return false;
     out->metas = rn_view_of(bytes.at + RN_IMAGE_HEADER, metas);
-    out->homes = rn_view_of(bytes.at + RN_IMAGE_HEADER + metas,
+    out->slots = rn_view_of(bytes.at + RN_IMAGE_HEADER + metas,
                             bytes.len - RN_IMAGE_HEADER - metas);
     return rn_page_meta_pick(out->metas, &out->meta) &&
            out->meta.txnid == out->txnid;

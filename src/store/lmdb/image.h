@@ -7,7 +7,8 @@
  *      8  txnid       u64  the state's transaction in LMDB
  *     16  length      u64  of the map's file when it was captured
  *     24  metas            LMDB's two meta pages
- *      -  homes            slots of the page checksums (page_checksums.h)
+ *      -  slots            the current slots of the page checksums
+ * (page_checksums.h)
  */
 #ifndef RN_STORE_LMDB_IMAGE_H
 #define RN_STORE_LMDB_IMAGE_H
@@ -19,7 +20,7 @@ enum { RN_IMAGE_HEADER = 24 };
 struct rn_image {
     uint32_t page_bytes;
     uint64_t txnid, length;
-    struct rn_view metas, homes;
+    struct rn_view metas, slots;
     struct rn_page_meta meta; /* the newer of the two */
 };
 

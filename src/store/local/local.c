@@ -82,7 +82,7 @@ bool rn_local_is_poisoned(struct rn_local *l)
 /* ---- opening and closing ------------------------------------------------- */
 
 /* One segment being written, one ready, one behind the checkpoint. */
-static void fit_log(struct rn_store_opts *o)
+static void fit_wal(struct rn_store_opts *o)
 {
     if (o->segment_bytes < SEGMENT_MIN)
         o->segment_bytes = SEGMENT_MIN;
@@ -143,7 +143,7 @@ static int start_tasks(struct rn_local *l)
     int error;
 
     l->maintenance = (struct rn_task){ .name = "maintenance",
-                                       .step = rn_local_keep,
+                                       .step = rn_local_maintain,
                                        .context = l };
     l->checkpointer = (struct rn_task){ .name = "checkpoint",
                                         .step = rn_local_flush,
@@ -169,7 +169,7 @@ enum rn_code rn_local_open_with(const struct rn_map_ops *map_ops,
     init_locks(l);
     l->base.ops = &rn_store_local;
     l->opts = *opts;
-    fit_log(&l->opts);
+    fit_wal(&l->opts);
     l->env = l->opts.env;
     l->map_ops = map_ops;
     l->redo = RN_BUF_INIT(2 * (size_t)RN_TXN_REDO_MAX);
@@ -670,7 +670,7 @@ static void local_abort(struct rn_txn *base)
     end(local_of(base), (struct rn_local_txn *)base, false);
 }
 
-static enum rn_code sync_log(struct rn_local *l, struct rn_err *err)
+static enum rn_code sync_wal(struct rn_local *l, struct rn_err *err)
 {
     int64_t begun = rn_mono_ns(l->env);
     enum rn_code rc =
@@ -718,7 +718,7 @@ static enum rn_code commit_group(struct rn_local *l, struct rn_local_txn *t,
         return rc;
     if (RN_BUG(VISIBLE_BEFORE_SYNC))
         publish(l, t->seq);
-    rc = sync_log(l, err);
+    rc = sync_wal(l, err);
     if (rc)
         return outcome_unknown(l, err);
     publish(l, t->seq);

@@ -122,7 +122,7 @@ static enum rn_code log_write(struct rn_local *l, struct rn_redo write)
     size_t need = RN_REDO_HEADER + write.key.len + write.value.len;
 
     /* A record and its padding must fit a segment. */
-    if (l->redo.len + need + RN_WAL_BLOCK + RN_WAL_MARKS >
+    if (l->redo.len + need + RN_WAL_BLOCK + RN_WAL_FOOTERS >
         l->opts.segment_bytes)
         return RN_TOO_LARGE;
     return rn_redo_add(&l->redo, &write);

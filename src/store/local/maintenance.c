@@ -456,7 +456,7 @@ static int64_t keep_flushing(struct rn_local *l)
 }
 
 /* Returns when there is more to do. */
-static int64_t keep(struct rn_local *l)
+static int64_t maintain(struct rn_local *l)
 {
     int64_t wait;
 
@@ -496,7 +496,7 @@ static void tell_lost(struct rn_local *l)
         l->opts.tell_lost(l->opts.tell_of, l->reason);
 }
 
-int64_t rn_local_keep(void *local)
+int64_t rn_local_maintain(void *local)
 {
     struct rn_local *l = local;
     int64_t held, wait;
@@ -505,7 +505,7 @@ int64_t rn_local_keep(void *local)
         return RN_TASK_IDLE;
     held = rn_held_let_go(l);
     rn_flush_stock(l);
-    wait = keep(l);
+    wait = maintain(l);
     if (rn_local_is_poisoned(l))
         tell_lost(l);
     return wait < held ? wait : held;

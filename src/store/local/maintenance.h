@@ -8,7 +8,7 @@
 /* A step of the maintenance thread; run as the env's task, or by the test if
  * opts.manual.
  */
-int64_t rn_local_keep(void *local);
+int64_t rn_local_maintain(void *local);
 /* A step of the checkpoint thread; run only as a task. */
 int64_t rn_local_flush(void *local);
 /* rn_wal_prepare; poisons the store if a sync failed. */

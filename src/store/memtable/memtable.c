@@ -16,7 +16,7 @@ enum {
     CHAINS_MOST = 1 << 18,
     CHAIN_BYTES = 512, /* of entries: two chains for a row of 1 KB */
     RUNS = 64,
-    RUN_POSTS = 32, /* one post for so many entries of a run */
+    RUN_SLOTS = 32, /* one slot for so many entries of a run */
     CACHE_LINE = 64,
     FETCHED = 3 * CACHE_LINE, /* an entry and its key */
     VALUE_APART = 256,        /* longer values lie apart from their entry */
@@ -25,7 +25,7 @@ enum {
 /* The end of a run of ascending keys: feeds grow at their end. */
 struct run {
     struct rn_memtable_entry *last; /* NULL: no run */
-    unsigned unposted;              /* entries since the last post */
+    unsigned since_slot;            /* entries since the last slot */
 };
 
 /* A chain of the hash table, with a small Bloom filter over other bits of the
@@ -248,12 +248,12 @@ static const struct rn_memtable_entry *find(const struct rn_memtable *r,
     return e;
 }
 
-void rn_memtable_expect(const struct rn_memtable *r, struct rn_view key)
+void rn_memtable_prefetch(const struct rn_memtable *r, struct rn_view key)
 {
     struct rn_sought sought = rn_sought_of(key);
 
     __builtin_prefetch(chain_of(r, hash_of(key)));
-    rn_sparse_index_expect(&r->index, &sought);
+    rn_sparse_index_prefetch(&r->index, &sought);
 }
 
 const struct rn_memtable_entry *
@@ -350,7 +350,7 @@ static struct run *run_of(struct rn_memtable *r, const struct rn_sought *key)
 }
 
 /* True if the key is new and comes right after the last of the run.  A key may
- * have any number of writes.  If they had no post, a search for a later key
+ * have any number of writes.  If they had no slot, a search for a later key
  * would have to pass them all. */
 static bool continues(const struct run *run, const struct rn_sought *key)
 {
@@ -364,7 +364,7 @@ static bool continues(const struct run *run, const struct rn_sought *key)
 }
 
 /* Finds the link that leads past the key's position.  True if the entry should
- * have a post, and then sets its spot.  In a run few entries have posts: the
+ * have a slot, and then sets its spot.  In a run few entries have slots: the
  * next entry of the run needs none, and a search within the run finds one
  * nearby. */
 static bool find_link(struct rn_memtable *r, const struct rn_sought *key,
@@ -378,9 +378,9 @@ static bool find_link(struct rn_memtable *r, const struct rn_sought *key,
         return true;
     }
     *link = &run->last->next;
-    if (++run->unposted < RUN_POSTS)
+    if (++run->since_slot < RUN_SLOTS)
         return false;
-    run->unposted = 0;
+    run->since_slot = 0;
     (void)rn_sparse_index_find(&r->index, key, spot);
     return true;
 }
@@ -394,7 +394,7 @@ static void link_in(struct rn_memtable *r, struct rn_memtable_entry *e,
     struct rn_memtable_link *link;
     struct rn_sparse_index_memory memory = { &r->memory.blocks, &r->entries };
     struct rn_sparse_index_spot spot;
-    bool wants_post = find_link(r, key, goes_on, &link, &spot);
+    bool wants_slot = find_link(r, key, goes_on, &link, &spot);
 
     memcpy(e->start, key->start, sizeof(e->start));
     e->next = *link;
@@ -409,7 +409,7 @@ static void link_in(struct rn_memtable *r, struct rn_memtable_entry *e,
         run_of(r, key)->last = e;
     else if (before && same_run(before, key)) /* a run begins */
         *run_of(r, key) = (struct run){ .last = e };
-    if (wants_post)
+    if (wants_slot)
         rn_sparse_index_add(&r->index, &spot, e, memory);
 }
 

@@ -78,7 +78,7 @@ enum rn_code rn_memtable_delete(struct rn_memtable *r, uint64_t seq,
 void rn_memtable_end(struct rn_memtable *r, bool stays);
 
 /* Prefetches the memory that a search for `key` will read. */
-void rn_memtable_expect(const struct rn_memtable *r, struct rn_view key);
+void rn_memtable_prefetch(const struct rn_memtable *r, struct rn_view key);
 /* The entry that a reader at group `seq` sees, a tombstone included.  NULL if
  * the memtable has no such entry. */
 const struct rn_memtable_entry *

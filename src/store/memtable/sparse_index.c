@@ -1,7 +1,7 @@
 /* sparse_index.c -- see sparse_index.h.
  *
- * An insertion moves posts to the right, one by one, and a reader may look
- * meanwhile.  It may see a post twice, or a leaf half of which has been copied
+ * An insertion moves slots to the right, one by one, and a reader may look
+ * meanwhile.  It may see a slot twice, or a leaf half of which has been copied
  * to another leaf already.  In each case it is led to an entry further before
  * its key.
  */
@@ -10,12 +10,12 @@
 #include "base/bytes.h"
 
 enum {
-    LEAF_POSTS = 64, /* 1 KB: each insertion moves up to that */
+    LEAF_SLOTS = 64, /* 1 KB: each insertion moves up to that */
     LEAVES_LEAST = 64,
     CACHE_LINE = 64,
 };
 
-struct post {
+struct slot {
     uint64_t start; /* of the first key there, or lower; atomic */
     void *to;       /* an entry, or a leaf; atomic */
 };
@@ -23,7 +23,7 @@ struct post {
 struct rn_sparse_index_node {
     unsigned count; /* atomic */
     unsigned room;
-    struct post posts[];
+    struct slot slots[];
 };
 
 /* ---- lookup -------------------------------------------------------------- */
@@ -49,17 +49,17 @@ static unsigned count_of(const struct rn_sparse_index_node *n)
     return __atomic_load_n(&n->count, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t start_of(const struct post *p)
+static uint64_t start_of(const struct slot *p)
 {
     return __atomic_load_n(&p->start, __ATOMIC_ACQUIRE);
 }
 
-static void *follow(const struct post *p)
+static void *follow(const struct slot *p)
 {
     return __atomic_load_n(&p->to, __ATOMIC_ACQUIRE);
 }
 
-static bool is_before(const struct post *p, const struct rn_sought *key,
+static bool is_before(const struct slot *p, const struct rn_sought *key,
                       bool in_leaf)
 {
     uint64_t start = start_of(p);
@@ -69,29 +69,29 @@ static bool is_before(const struct post *p, const struct rn_sought *key,
         return start < key->start[0];
     to = follow(p);
     if (!in_leaf)
-        to = follow(&((const struct rn_sparse_index_node *)to)->posts[0]);
+        to = follow(&((const struct rn_sparse_index_node *)to)->slots[0]);
     return rn_sought_is_after(key, to);
 }
 
-/* The number of posts of a node that come before the key.  The first loop
+/* The number of slots of a node that come before the key.  The first loop
  * compares numbers and is branch-free, because a branch would mispredict half
  * the time.  The second one reads entries, among those whose first bytes are
  * the key's. */
 static unsigned search(const struct rn_sparse_index_node *n,
                        const struct rn_sought *key, bool in_leaf)
 {
-    const struct post *posts = n->posts;
+    const struct slot *slots = n->slots;
     unsigned at = 0, count = count_of(n), half;
 
     for (unsigned left = count; left > 0; left -= half) {
         half = (left + 1) / 2;
-        at += start_of(&posts[at + half - 1]) < key->start[0] ? half : 0;
+        at += start_of(&slots[at + half - 1]) < key->start[0] ? half : 0;
     }
-    if (at == count || start_of(&posts[at]) > key->start[0])
+    if (at == count || start_of(&slots[at]) > key->start[0])
         return at;
     for (unsigned left = count - at; left > 0;) {
         half = (left + 1) / 2;
-        if (is_before(&posts[at + half - 1], key, in_leaf)) {
+        if (is_before(&slots[at + half - 1], key, in_leaf)) {
             at += half;
             left -= half;
         } else {
@@ -105,8 +105,8 @@ static unsigned search(const struct rn_sparse_index_node *n,
  */
 static void fetch(const struct rn_sparse_index_node *leaf)
 {
-    for (size_t i = 0; i < LEAF_POSTS; i += CACHE_LINE / sizeof(struct post))
-        __builtin_prefetch(&leaf->posts[i]);
+    for (size_t i = 0; i < LEAF_SLOTS; i += CACHE_LINE / sizeof(struct slot))
+        __builtin_prefetch(&leaf->slots[i]);
 }
 
 /* The leaf with the key's position; NULL: there is no leaf yet. */
@@ -123,11 +123,11 @@ static struct rn_sparse_index_node *find_leaf(const struct rn_sparse_index *g,
     *leaf_at = search(leaves, key, false);
     if (*leaf_at > 0) /* a key before all belongs to the first leaf, too */
         (*leaf_at)--;
-    return follow(&leaves->posts[*leaf_at]);
+    return follow(&leaves->slots[*leaf_at]);
 }
 
-void rn_sparse_index_expect(const struct rn_sparse_index *g,
-                            const struct rn_sought *key)
+void rn_sparse_index_prefetch(const struct rn_sparse_index *g,
+                              const struct rn_sought *key)
 {
     unsigned leaf_at;
     const struct rn_sparse_index_node *leaf = find_leaf(g, key, &leaf_at);
@@ -147,12 +147,12 @@ rn_sparse_index_find(const struct rn_sparse_index *g,
         return NULL;
     fetch(spot->leaf);
     spot->at = search(spot->leaf, key, true);
-    return spot->at ? follow(&spot->leaf->posts[spot->at - 1]) : NULL;
+    return spot->at ? follow(&spot->leaf->slots[spot->at - 1]) : NULL;
 }
 
 static void *follow_last(const struct rn_sparse_index_node *n)
 {
-    return follow(&n->posts[count_of(n) - 1]);
+    return follow(&n->slots[count_of(n) - 1]);
 }
 
 struct rn_memtable_entry *
@@ -168,83 +168,83 @@ rn_sparse_index_find_last(const struct rn_sparse_index *g)
 
 /* Stores the number last: a reader that sees it also sees its pointer, or the
  * pointer of an earlier entry. */
-static void set(struct post *p, struct post to)
+static void set(struct slot *p, struct slot to)
 {
     __atomic_store_n(&p->to, to.to, __ATOMIC_RELEASE);
     __atomic_store_n(&p->start, to.start, __ATOMIC_RELEASE);
 }
 
-static void insert(struct rn_sparse_index_node *n, unsigned at, struct post p)
+static void insert(struct rn_sparse_index_node *n, unsigned at, struct slot p)
 {
     for (unsigned i = n->count; i > at; i--)
-        set(&n->posts[i], n->posts[i - 1]);
-    set(&n->posts[at], p);
+        set(&n->slots[i], n->slots[i - 1]);
+    set(&n->slots[at], p);
     __atomic_store_n(&n->count, n->count + 1, __ATOMIC_RELEASE);
 }
 
 static struct rn_sparse_index_node *make(struct rn_sparse_index_memory memory,
                                          unsigned room,
-                                         const struct post *posts,
+                                         const struct slot *slots,
                                          unsigned count)
 {
     struct rn_sparse_index_node *n = rn_block_arena_take(
-        memory.blocks, memory.room, sizeof(*n) + room * sizeof(struct post));
+        memory.blocks, memory.room, sizeof(*n) + room * sizeof(struct slot));
 
     if (!n)
         return NULL;
     n->room = room;
     n->count = count;
     if (count)
-        memcpy(n->posts, posts, count * sizeof(struct post));
+        memcpy(n->slots, slots, count * sizeof(struct slot));
     return n;
 }
 
-/* The first leaf will get earlier posts without a change of the directory, so
+/* The first leaf will get earlier slots without a change of the directory, so
  * its number in the directory is the lowest. */
-static void begin(struct rn_sparse_index *g, struct post first,
+static void begin(struct rn_sparse_index *g, struct slot first,
                   struct rn_sparse_index_memory memory)
 {
-    struct rn_sparse_index_node *leaf = make(memory, LEAF_POSTS, &first, 1);
-    struct post p = { 0, leaf };
+    struct rn_sparse_index_node *leaf = make(memory, LEAF_SLOTS, &first, 1);
+    struct slot p = { 0, leaf };
 
     if (leaf)
         __atomic_store_n(&g->leaves, make(memory, LEAVES_LEAST, &p, 1),
                          __ATOMIC_RELEASE);
 }
 
-/* Makes a leaf of these posts at a position of the directory.  A directory that
+/* Makes a leaf of these slots at a position of the directory.  A directory that
  * is too small is replaced, but not freed: readers may be in it. */
 static struct rn_sparse_index_node *
-add_leaf(struct rn_sparse_index *g, unsigned at, const struct post *posts,
+add_leaf(struct rn_sparse_index *g, unsigned at, const struct slot *slots,
          unsigned count, struct rn_sparse_index_memory memory)
 {
     struct rn_sparse_index_node *leaves = g->leaves;
-    struct rn_sparse_index_node *leaf = make(memory, LEAF_POSTS, posts, count);
+    struct rn_sparse_index_node *leaf = make(memory, LEAF_SLOTS, slots, count);
 
     if (leaf && leaves->count == leaves->room)
-        leaves = make(memory, 2 * leaves->room, leaves->posts, leaves->count);
+        leaves = make(memory, 2 * leaves->room, leaves->slots, leaves->count);
     if (!leaf || !leaves)
         return NULL;
     __atomic_store_n(&g->leaves, leaves, __ATOMIC_RELEASE);
-    insert(leaves, at, (struct post){ posts[0].start, leaf });
+    insert(leaves, at, (struct slot){ slots[0].start, leaf });
     return leaf;
 }
 
-/* Inserts a post into a full leaf.  A post behind all others begins a new leaf,
+/* Inserts a slot into a full leaf.  A slot behind all others begins a new leaf,
  * so that ascending keys leave full leaves behind. */
 static void split(struct rn_sparse_index *g,
-                  const struct rn_sparse_index_spot *spot, struct post p,
+                  const struct rn_sparse_index_spot *spot, struct slot p,
                   struct rn_sparse_index_memory memory)
 {
     struct rn_sparse_index_node *leaf = spot->leaf, *other;
-    unsigned half = LEAF_POSTS / 2;
+    unsigned half = LEAF_SLOTS / 2;
 
-    if (spot->at == LEAF_POSTS) {
+    if (spot->at == LEAF_SLOTS) {
         (void)add_leaf(g, spot->leaf_at + 1, &p, 1, memory);
         return;
     }
-    other = add_leaf(g, spot->leaf_at + 1, leaf->posts + half,
-                     LEAF_POSTS - half, memory);
+    other = add_leaf(g, spot->leaf_at + 1, leaf->slots + half,
+                     LEAF_SLOTS - half, memory);
     if (!other)
         return;
     __atomic_store_n(&leaf->count, half, __ATOMIC_RELEASE);
@@ -254,21 +254,21 @@ static void split(struct rn_sparse_index *g,
         insert(leaf, spot->at, p);
 }
 
-/* True if the key of an entry has a post, at this spot or first in the next
+/* True if the key of an entry has a slot, at this spot or first in the next
  * leaf. */
-static bool has_post(const struct rn_sparse_index *g,
+static bool has_slot(const struct rn_sparse_index *g,
                      const struct rn_sparse_index_spot *spot,
                      const struct rn_memtable_entry *e)
 {
     const struct rn_sparse_index_node *leaves = g->leaves, *leaf = spot->leaf;
-    const struct post *p = &leaf->posts[spot->at];
+    const struct slot *p = &leaf->slots[spot->at];
     const struct rn_memtable_entry *other;
 
     if (spot->at == leaf->count) {
         if (spot->leaf_at + 1 == leaves->count)
             return false;
-        leaf = leaves->posts[spot->leaf_at + 1].to;
-        p = &leaf->posts[0];
+        leaf = leaves->slots[spot->leaf_at + 1].to;
+        p = &leaf->slots[0];
     }
     other = p->to;
     return p->start == e->start[0] && rn_view_eq(other->key, e->key);
@@ -279,13 +279,13 @@ void rn_sparse_index_add(struct rn_sparse_index *g,
                          struct rn_memtable_entry *e,
                          struct rn_sparse_index_memory memory)
 {
-    struct post p = { e->start[0], e };
+    struct slot p = { e->start[0], e };
 
     if (!spot->leaf)
         begin(g, p, memory);
-    else if (has_post(g, spot, e))
+    else if (has_slot(g, spot, e))
         return;
-    else if (spot->leaf->count == LEAF_POSTS)
+    else if (spot->leaf->count == LEAF_SLOTS)
         split(g, spot, p, memory);
     else
         insert(spot->leaf, spot->at, p);

@@ -46,7 +46,7 @@ static void expect_rows(const struct rn_memtable *memtable,
     struct rn_redo write;
 
     while (!rn_redo_next(&payload, &write))
-        rn_memtable_expect(memtable, write.key);
+        rn_memtable_prefetch(memtable, write.key);
 }
 
 static enum rn_code add_record(void *context, uint64_t seq,

@@ -9,8 +9,8 @@
 #include <inttypes.h>
 
 enum {
-    MARK_BYTES = 24, /* checksum u64, magic u32, zero u32, number u64 */
-    CHUNK = 1 << 20, /* zeros are written in pieces of this size */
+    FOOTER_BYTES = 24, /* checksum u64, magic u32, zero u32, number u64 */
+    CHUNK = 1 << 20,   /* zeros are written in pieces of this size */
 };
 
 enum rn_code rn_segment_read(const struct rn_segment *s, uint64_t offset,
@@ -28,52 +28,52 @@ enum rn_code rn_segment_read(const struct rn_segment *s, uint64_t offset,
 /* Where the footers begin and records must end. */
 uint64_t rn_segment_room(const struct rn_segment *s)
 {
-    return s->bytes > RN_WAL_MARKS ? s->bytes - RN_WAL_MARKS : 0;
+    return s->bytes > RN_WAL_FOOTERS ? s->bytes - RN_WAL_FOOTERS : 0;
 }
 
-static uint64_t mark_place(const struct rn_segment *s, uint32_t magic)
+static uint64_t footer_place(const struct rn_segment *s, uint32_t magic)
 {
-    return magic == RN_MARK_END ? s->bytes - RN_WAL_BLOCK
-                                : s->bytes - RN_WAL_MARKS;
+    return magic == RN_FOOTER_END ? s->bytes - RN_WAL_BLOCK
+                                  : s->bytes - RN_WAL_FOOTERS;
 }
 
-static uint64_t mark_number(const struct rn_segment *s, uint32_t magic)
+static uint64_t footer_number(const struct rn_segment *s, uint32_t magic)
 {
-    return magic == RN_MARK_END ? s->bytes : s->number;
+    return magic == RN_FOOTER_END ? s->bytes : s->number;
 }
 
 /* Each footer has a block of its own, so that a torn write spoils nothing else.
  */
-int rn_segment_mark(const struct rn_segment *s, struct rn_file *file,
-                    uint32_t magic)
+int rn_segment_write_footer(const struct rn_segment *s, struct rn_file *file,
+                            uint32_t magic)
 {
     char block[RN_WAL_BLOCK] = { 0 };
 
     rn_put_u32(block + 8, magic);
-    rn_put_u64(block + 16, mark_number(s, magic));
-    rn_put_u64(block, rn_hash64(rn_view_of(block + 8, MARK_BYTES - 8), 0));
+    rn_put_u64(block + 16, footer_number(s, magic));
+    rn_put_u64(block, rn_hash64(rn_view_of(block + 8, FOOTER_BYTES - 8), 0));
     return rn_file_write(file, rn_view_of(block, sizeof(block)),
-                         mark_place(s, magic));
+                         footer_place(s, magic));
 }
 
-enum rn_code rn_segment_has_mark(const struct rn_segment *s, uint32_t magic,
-                                 bool *found, struct rn_err *err)
+enum rn_code rn_segment_has_footer(const struct rn_segment *s, uint32_t magic,
+                                   bool *found, struct rn_err *err)
 {
-    char mark[MARK_BYTES];
+    char footer[FOOTER_BYTES];
     size_t got = 0;
     enum rn_code rc;
 
     *found = false;
-    if (s->bytes <= RN_WAL_MARKS || s->bytes % RN_WAL_BLOCK)
+    if (s->bytes <= RN_WAL_FOOTERS || s->bytes % RN_WAL_BLOCK)
         return RN_OK;
-    rc =
-        rn_segment_read(s, mark_place(s, magic), mark, sizeof(mark), &got, err);
+    rc = rn_segment_read(s, footer_place(s, magic), footer, sizeof(footer),
+                         &got, err);
     if (rc)
         return rc;
-    *found =
-        got == sizeof(mark) && rn_get_u32(mark + 8) == magic &&
-        rn_get_u64(mark + 16) == mark_number(s, magic) &&
-        rn_get_u64(mark) == rn_hash64(rn_view_of(mark + 8, MARK_BYTES - 8), 0);
+    *found = got == sizeof(footer) && rn_get_u32(footer + 8) == magic &&
+             rn_get_u64(footer + 16) == footer_number(s, magic) &&
+             rn_get_u64(footer) ==
+                 rn_hash64(rn_view_of(footer + 8, FOOTER_BYTES - 8), 0);
     return RN_OK;
 }
 
@@ -106,7 +106,7 @@ int rn_segment_fill(struct rn_segment *s, uint64_t bytes)
     error = write_zeros(s, bytes - RN_WAL_BLOCK);
     s->bytes = bytes;
     if (!error)
-        error = rn_segment_mark(s, s->file, RN_MARK_END);
+        error = rn_segment_write_footer(s, s->file, RN_FOOTER_END);
     return error ? error : rn_file_sync(s->file);
 }
 
@@ -119,6 +119,6 @@ int rn_segment_fill_first(struct rn_segment *s, uint64_t bytes)
         return rn_segment_fill(s, bytes);
     s->bytes = bytes;
     if (!error)
-        error = rn_segment_mark(s, s->file, RN_MARK_END);
+        error = rn_segment_write_footer(s, s->file, RN_FOOTER_END);
     return error;
 }

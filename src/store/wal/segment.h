@@ -8,8 +8,8 @@
 #include "store/wal/wal.h"
 
 enum {
-    RN_MARK_END = 0x454c4e52,   /* "RNLE": footer with the length of the file */
-    RN_MARK_READY = 0x4e4c4e52, /* "RNLN": footer; the next segment is ready */
+    RN_FOOTER_END = 0x454c4e52,   /* "RNLE": the length of the file */
+    RN_FOOTER_READY = 0x4e4c4e52, /* "RNLN": the next segment is ready */
 };
 
 /* `number` is part of the file's name. */
@@ -32,10 +32,10 @@ enum rn_code rn_segment_read(const struct rn_segment *s, uint64_t offset,
 
 /* Writes a footer through `file`, which may be another handle of the same file.
  */
-int rn_segment_mark(const struct rn_segment *s, struct rn_file *file,
-                    uint32_t magic);
-enum rn_code rn_segment_has_mark(const struct rn_segment *s, uint32_t magic,
-                                 bool *found, struct rn_err *err) RN_CHECK;
+int rn_segment_write_footer(const struct rn_segment *s, struct rn_file *file,
+                            uint32_t magic);
+enum rn_code rn_segment_has_footer(const struct rn_segment *s, uint32_t magic,
+                                   bool *found, struct rn_err *err) RN_CHECK;
 
 /* Gives a new file its length, the footer that records it, and a sync.  Writes
  * zeros, which makes later syncs cheap. */

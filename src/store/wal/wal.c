@@ -130,7 +130,7 @@ static enum rn_code find_spare(struct rn_wal *wal, uint64_t number,
     bool whole = false;
 
     while (spare_take(wal, number, s)) {
-        enum rn_code rc = rn_segment_has_mark(s, RN_MARK_END, &whole, err);
+        enum rn_code rc = rn_segment_has_footer(s, RN_FOOTER_END, &whole, err);
         if (!rc && whole && s->bytes >= wal->opts.segment_bytes)
             return RN_OK;
         if (rc || s->number == number)
@@ -157,7 +157,7 @@ static int announce(struct rn_wal *wal, const struct rn_segment *before,
     rn_wal_segment_path(wal, before->number, path);
     error = rn_file_open(wal->opts.env, path, RN_OPEN_WRITE, &file);
     if (!error)
-        error = rn_segment_mark(before, file, RN_MARK_READY);
+        error = rn_segment_write_footer(before, file, RN_FOOTER_READY);
     if (!error) {
         error = rn_file_sync(file);
         *lost = error;

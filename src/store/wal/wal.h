@@ -53,7 +53,7 @@
 enum {
     RN_WAL_BLOCK = 4096,
     RN_WAL_HEADER = 32,
-    RN_WAL_MARKS = 2 * RN_WAL_BLOCK, /* the footers of a segment */
+    RN_WAL_FOOTERS = 2 * RN_WAL_BLOCK, /* the footers of a segment */
 };
 
 struct rn_wal;

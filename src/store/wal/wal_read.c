@@ -373,7 +373,7 @@ static enum rn_code check_row(struct rn_wal *wal, struct rn_wal_place from,
     for (uint64_t n = from.segment; !rc && wanted; n++) {
         const struct rn_segment *s = rn_wal_row_find(wal, n);
         if (s)
-            rc = rn_segment_has_mark(s, RN_MARK_END, &whole, err);
+            rc = rn_segment_has_footer(s, RN_FOOTER_END, &whole, err);
         if (rc)
             return rc;
         if (!s || !whole || (n == from.segment && s->bytes < from.offset)) {
@@ -381,7 +381,7 @@ static enum rn_code check_row(struct rn_wal *wal, struct rn_wal_place from,
             return rn_fail(err, RN_CORRUPT, "%s/log-%010" PRIu64 ": %s",
                            wal->dir, n, s ? "cut short" : "missing");
         }
-        rc = rn_segment_has_mark(s, RN_MARK_READY, &wanted, err);
+        rc = rn_segment_has_footer(s, RN_FOOTER_READY, &wanted, err);
     }
     return rc;
 }

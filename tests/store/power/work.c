@@ -302,7 +302,7 @@ void work_keep(struct work *w)
     struct rn_local *l = (struct rn_local *)w->store;
 
     while (dice_percent(&w->dice, w->plan->keep_percent))
-        (void)rn_local_keep(l);
+        (void)rn_local_maintain(l);
     while (dice_percent(&w->dice, w->plan->thin_percent))
         thin_some(w);
 }
