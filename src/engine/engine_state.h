@@ -50,7 +50,7 @@ struct rn_engine {
     struct rn_background background; /* but for `is_started`, committer only */
     struct rn_removed removed;       /* a slice's; committer's thread only */
     struct rn_removal removal; /* committed so far; committer's thread only */
-    struct rn_rehome home;     /* committer's thread only */
+    struct rn_rehome rehome;   /* committer's thread only */
 
     /* Slices of removal that met a row which they could not remove. */
     _Atomic uint64_t removals_failed;

@@ -216,16 +216,16 @@ static enum rn_code carry_out(struct rn_engine *e, struct rn_txn *txn,
 {
     struct rn_object *object = rn_catalog_find_rid(e, o->rid);
     struct rn_err err = { 0 };
-    struct rn_apply turn;
+    struct rn_apply apply;
     enum rn_code rc, ended;
 
     if (!object)
         return RN_NOT_FOUND;
-    rc = rn_apply_begin(&turn, e, txn, object->container, rn_epk_view(&o->epk),
+    rc = rn_apply_begin(&apply, e, txn, object->container, rn_epk_view(&o->epk),
                         &err);
     if (!rc) {
-        rc = delete_some(&turn, o);
-        ended = rc == RN_NOT_FOUND || !rc ? rn_apply_end(&turn) : RN_OK;
+        rc = delete_some(&apply, o);
+        ended = rc == RN_NOT_FOUND || !rc ? rn_apply_end(&apply) : RN_OK;
         if (ended)
             rc = ended;
     }
@@ -328,14 +328,14 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
     struct order o = { .key = p->order,
                        .rid = p->container->rid,
                        .epk = p->epk };
-    struct rn_apply turn;
-    enum rn_code rc = rn_apply_begin(&turn, p->engine, txn, p->container,
+    struct rn_apply apply;
+    enum rn_code rc = rn_apply_begin(&apply, p->engine, txn, p->container,
                                      rn_epk_view(&p->epk), &op->err);
 
     if (rc)
         return rc;
-    p->place.range = turn.range;
-    p->place.lsn = o.lsn = turn.row.lsn;
+    p->place.range = apply.range;
+    p->place.lsn = o.lsn = apply.row.lsn;
     if (rn_key_may_be_shared(p->pk))
         o.pk_len = rn_pk_encode(p->pk, o.pk_bytes);
     rn_key_document(p->container->number, &p->epk, p->pk, RN_LIT(""), &o.after);

@@ -231,19 +231,19 @@ static enum rn_code remove_document(struct slice *s, const struct rn_key *key,
                                     struct rn_view epk, bool *removed)
 {
     struct rn_found found = { 0 };
-    struct rn_apply turn;
+    struct rn_apply apply;
     enum rn_code rc =
-        rn_apply_begin(&turn, s->engine, s->txn, s->container, epk, &s->err);
+        rn_apply_begin(&apply, s->engine, s->txn, s->container, epk, &s->err);
 
     if (!rc)
-        rc = rn_apply_find(&turn, key, &found);
+        rc = rn_apply_find(&apply, key, &found);
     *removed = !rc && found.expired;
     if (*removed)
-        rc = rn_apply_delete(&turn, key, &found);
+        rc = rn_apply_delete(&apply, key, &found);
     else
         look_again(s, s->now + 1); /* the clock was put back */
     s->keys -= DOCUMENT_KEYS;
-    return rc ? rc : rn_apply_end(&turn);
+    return rc ? rc : rn_apply_end(&apply);
 }
 
 /* The first row of a tag at or after `from`: its key, and its value, borrowed

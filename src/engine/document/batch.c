@@ -360,18 +360,18 @@ static size_t find_refused(struct rn_batch *b)
 static enum rn_code run_atomic(struct rn_batch *b, struct rn_txn *txn)
 {
     struct rn_epk epk;
-    struct rn_apply turn;
+    struct rn_apply apply;
     uint64_t lsn;
     enum rn_code rc;
 
     rn_epk_of(&b->container->pkdef, b->pk, &epk);
-    rc = rn_apply_begin(&turn, b->engine, txn, b->container, rn_epk_view(&epk),
+    rc = rn_apply_begin(&apply, b->engine, txn, b->container, rn_epk_view(&epk),
                         &b->operation.err);
     if (rc)
         return rc;
-    lsn = turn.row.lsn;
+    lsn = apply.row.lsn;
     for (; b->at < b->count; b->at++) {
-        rc = run_one(b, &b->operations[b->at], &turn);
+        rc = run_one(b, &b->operations[b->at], &apply);
         if (rc == RN_BUSY) {
             b->is_unfinished = true;
             return rc;
@@ -384,7 +384,7 @@ static enum rn_code run_atomic(struct rn_batch *b, struct rn_txn *txn)
             return rc;
         }
     }
-    return rn_apply_end(&turn);
+    return rn_apply_end(&apply);
 }
 
 /* Runs one of many independent operations.  Returns only failures that are not
@@ -393,18 +393,18 @@ static enum rn_code run_apart(struct rn_batch *b, struct rn_batch_operation *op,
                               struct rn_txn *txn)
 {
     uint64_t before = txn->redo_bytes;
-    struct rn_apply turn;
+    struct rn_apply apply;
     enum rn_code rc;
 
     if (op->is_ready && op->unfit) {
         op->code = refuse_unfit(op);
         return RN_OK;
     }
-    rc = rn_apply_begin(&turn, b->engine, txn, b->container,
+    rc = rn_apply_begin(&apply, b->engine, txn, b->container,
                         rn_epk_view(&op->version.epk), &b->operation.err);
     if (rc)
         return rc;
-    rc = run_one(b, op, &turn);
+    rc = run_one(b, op, &apply);
     if (rc == RN_BUSY)
         return rc;
     if (rc && rc != RN_NOT_MODIFIED &&
@@ -413,7 +413,7 @@ static enum rn_code run_apart(struct rn_batch *b, struct rn_batch_operation *op,
         b->operation.err = op->err;
         return rc;
     }
-    return rn_apply_end(&turn);
+    return rn_apply_end(&apply);
 }
 
 /* Checked before anything is written, and not later: the client reacts by

@@ -113,13 +113,13 @@ static enum rn_code run(struct rn_operation *op, struct rn_txn *txn)
 {
     struct rn_document_write *w =
         RN_CONTAINER_OF(op, struct rn_document_write, operation);
-    struct rn_apply turn;
-    enum rn_code rc = rn_apply_begin(&turn, w->engine, txn, w->container,
+    struct rn_apply apply;
+    enum rn_code rc = rn_apply_begin(&apply, w->engine, txn, w->container,
                                      rn_epk_view(&w->version.epk), &op->err);
 
     if (!rc)
-        rc = write_in(&turn, w, &op->err);
-    return rc ? rc : rn_apply_end(&turn);
+        rc = write_in(&apply, w, &op->err);
+    return rc ? rc : rn_apply_end(&apply);
 }
 
 static void done(struct rn_operation *op, enum rn_code rc,

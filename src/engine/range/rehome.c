@@ -175,21 +175,21 @@ static enum rn_code read_entry(char tag, struct rn_view value,
 struct origin {
     uint32_t id;
     const struct rn_row_range *row;
-    struct rn_buf living; /* of struct home */
+    struct rn_buf living; /* of struct owner */
 };
 
-struct home {
+struct owner {
     uint32_t id;
     struct rn_epk_range epks;
 };
 
-static enum rn_code find_home(struct rn_txn *txn, const struct rn_container *c,
-                              struct origin *from, struct rn_view epk,
-                              uint32_t *id)
+static enum rn_code find_owner(struct rn_txn *txn, const struct rn_container *c,
+                               struct origin *from, struct rn_view epk,
+                               uint32_t *id)
 {
-    const struct home *known = (const void *)from->living.at;
+    const struct owner *known = (const void *)from->living.at;
     struct rn_row_range row = *from->row;
-    struct home found;
+    struct owner found;
     enum rn_code rc;
 
     for (size_t i = 0; i < from->living.len / sizeof(*known); i++) {
@@ -215,18 +215,18 @@ static enum rn_code move_entry(struct rn_txn *txn, const struct rn_container *c,
     char tag = key->bytes[RN_KEY_HEAD - 1];
     struct rn_row_document to = { 0 };
     struct rn_view epk = { 0 };
-    struct rn_key home;
+    struct rn_key target;
     uint64_t rid = 0;
     enum rn_code rc = read_entry(tag, value, &epk, &rid);
 
     if (!rc)
-        rc = find_home(txn, c, from, epk, &to.range);
+        rc = find_owner(txn, c, from, epk, &to.range);
     to.lsn = rn_get_u64_be(key->bytes + RN_KEY_HEAD + 4);
     to.n = rn_get_u32_be(key->bytes + RN_KEY_HEAD + 12);
     if (!rc)
-        rc = find_room(txn, tag, c->number, &to, &home);
+        rc = find_room(txn, tag, c->number, &to, &target);
     if (!rc)
-        rc = rn_txn_put(txn, rn_key_view(&home), value);
+        rc = rn_txn_put(txn, rn_key_view(&target), value);
     if (!rc)
         rc = rn_txn_del(txn, rn_key_view(key));
     if (rc || tag == RN_TAG_HISTORY)
@@ -323,7 +323,7 @@ static enum rn_code empty_range(struct rn_txn *txn,
 /* Large slices save syncs, but clients that write would wait for them. */
 static void set_size(struct rn_engine *e)
 {
-    struct rn_rehome *h = &e->home;
+    struct rn_rehome *h = &e->rehome;
     bool is_busy = h->writes != e->background.writes;
 
     h->writes = e->background.writes;
@@ -344,7 +344,7 @@ static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
     uint32_t id = 0;
     enum rn_code rc;
 
-    e->home.next = e->home.at;
+    e->rehome.next = e->rehome.at;
     set_size(e);
     rn_key_span_tag(RN_CATALOG_NUMBER, TAG_REHOME, &from, &before);
     rc = first_of(txn, &from, &before, &key, &value);
@@ -357,7 +357,7 @@ static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
     rn_ttl_moved(e, c.number);
     rc = find_dead(txn, &c, &id, &row);
     if (!rc)
-        rc = empty_range(txn, &c, id, &row, &e->home);
+        rc = empty_range(txn, &c, id, &row, &e->rehome);
     /* All are empty, or the container was deleted. */
     return rc == RN_NOT_FOUND ? rn_txn_del(txn, rn_key_view(&key)) : rc;
 }
@@ -370,7 +370,7 @@ static void done(struct rn_engine *e, enum rn_code rc, const struct rn_err *err)
     if (rc)
         rn_background_set(e, RN_BACKGROUND_REHOME, RN_NEVER);
     else
-        e->home.at = e->home.next;
+        e->rehome.at = e->rehome.next;
 }
 
 /* If an operation fails after it has written, its group is aborted and its

@@ -1,4 +1,4 @@
-/* metric_table.c -- the table of all metrics; see catalog.h.
+/* metric_table.c -- the table of all metrics; see metric_table.h.
  *
  * docs/operations.md says what to watch for; a test compares the two.
  */
@@ -9,9 +9,9 @@
 static const char counter[] = "counter", gauge[] = "gauge",
                   histogram[] = "histogram";
 
-static const struct figure {
+static const struct metric {
     const char *name, *type, *help;
-} figures[] = {
+} metrics[] = {
     /* requests */
     { "runnel_http_requests_total", counter, "Requests answered." },
     { "runnel_http_request_duration_seconds", histogram,
@@ -116,15 +116,15 @@ static const struct figure {
     { "runnel_config_info", gauge, "1, with the options." },
 };
 
-enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
+enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 
 enum rn_code rn_metric_begin(struct rn_buf *out, const char *name)
 {
-    const struct figure *f = figures;
+    const struct metric *m = metrics;
 
-    while (f < figures + FIGURES && strcmp(f->name, name) != 0)
-        f++;
-    assert(f < figures + FIGURES);
-    return rn_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, f->help,
-                         name, f->type);
+    while (m < metrics + METRICS && strcmp(m->name, name) != 0)
+        m++;
+    assert(m < metrics + METRICS);
+    return rn_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, m->help,
+                         name, m->type);
 }
