@@ -7,6 +7,7 @@
 #include "rest/reply.h"
 #include "rest/sessions.h"
 
+#include "base/queue.h"
 #include "cosmos/prefer.h"
 #include "engine/document/snapshot.h"
 #include "json/json.h"
@@ -307,9 +308,7 @@ static void print_write(struct rn_context *x)
 static void write_done(struct rn_done *done, enum rn_code rc,
                        const struct rn_err *err)
 {
-    struct rn_context *x =
-        (struct rn_context *)(void *)((char *)done -
-                                      offsetof(struct rn_context, write.done));
+    struct rn_context *x = RN_CONTAINER_OF(done, struct rn_context, write.done);
 
     x->rc = rc;
     if (rc)

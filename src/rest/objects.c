@@ -13,6 +13,7 @@
 #include "rest/permissions.h"
 #include "rest/reply.h"
 
+#include "base/queue.h"
 #include "engine/catalog/catalog_change.h"
 #include "engine/catalog/object.h"
 #include "engine/catalog/offer.h"
@@ -343,8 +344,7 @@ static void change_done(struct rn_done *done, enum rn_code rc,
                         const struct rn_err *err)
 {
     struct rn_context *x =
-        (struct rn_context *)(void *)((char *)done -
-                                      offsetof(struct rn_context, change.done));
+        RN_CONTAINER_OF(done, struct rn_context, change.done);
 
     x->rc = rc;
     if (rc)

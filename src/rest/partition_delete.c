@@ -6,6 +6,8 @@
 #include "rest/objects.h"
 #include "rest/reply.h"
 
+#include "base/queue.h"
+
 static enum rn_rest_step finish(struct rn_call *call)
 {
     struct rn_context *x = call->state;
@@ -23,9 +25,7 @@ static void delete_done(struct rn_done *done, enum rn_code rc,
                         const struct rn_err *err)
 {
     struct rn_context *x =
-        (struct rn_context *)(void *)((char *)done -
-                                      offsetof(struct rn_context,
-                                               delete_partition.done));
+        RN_CONTAINER_OF(done, struct rn_context, delete_partition.done);
 
     x->rc = rc;
     if (rc)

@@ -17,7 +17,6 @@
 #include "rest/serve.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 
 struct exchange {
@@ -145,8 +144,7 @@ static bool hold(struct exchange *x)
 
 static void let_go(struct rn_timer *timer)
 {
-    struct exchange *x =
-        (struct exchange *)((char *)timer - offsetof(struct exchange, timer));
+    struct exchange *x = RN_CONTAINER_OF(timer, struct exchange, timer);
     enum rn_conn_next next;
 
     x->held = false;

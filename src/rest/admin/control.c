@@ -20,6 +20,7 @@
 #include "rest/query/explain.h"
 #include "rest/reply.h"
 
+#include "base/queue.h"
 #include "base/shifted_clock.h"
 #include "engine/range/lsn_bump.h"
 #include "json/json.h"
@@ -363,8 +364,7 @@ static void advance_done(struct rn_done *done, enum rn_code rc,
                          const struct rn_err *err)
 {
     struct rn_context *x =
-        (struct rn_context *)(void *)((char *)done - offsetof(struct rn_context,
-                                                              advance.done));
+        RN_CONTAINER_OF(done, struct rn_context, advance.done);
 
     x->rc = rc;
     if (rc)

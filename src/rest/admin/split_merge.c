@@ -11,6 +11,7 @@
 #include "rest/admin/control.h"
 #include "rest/reply.h"
 
+#include "base/queue.h"
 #include "json/json.h"
 #include "json/print.h"
 
@@ -45,9 +46,7 @@ static void split_merge_done(struct rn_done *done, enum rn_code rc,
                              const struct rn_err *err)
 {
     struct rn_context *x =
-        (struct rn_context *)(void *)((char *)done -
-                                      offsetof(struct rn_context,
-                                               split_merge.done));
+        RN_CONTAINER_OF(done, struct rn_context, split_merge.done);
 
     x->rc = rc;
     if (rc)

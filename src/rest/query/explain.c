@@ -20,6 +20,7 @@
 #include "rest/reply.h"
 
 #include "access/index_advisor.h"
+#include "base/queue.h"
 #include "engine/document/snapshot.h"
 #include "engine/index/index_change.h"
 #include "json/print.h"
@@ -288,9 +289,7 @@ static enum rn_rest_step changed(struct rn_call *call)
 static void change_done(struct rn_done *done, enum rn_code rc,
                         const struct rn_err *err)
 {
-    struct rn_context *x =
-        (struct rn_context *)(void *)((char *)done -
-                                      offsetof(struct rn_context, index.done));
+    struct rn_context *x = RN_CONTAINER_OF(done, struct rn_context, index.done);
 
     x->rc = rc;
     if (rc)
