@@ -107,10 +107,10 @@ cpu_ticks()
     awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
 
-# A server is idle when it has done what follows a start: a second log segment
+# A server is idle when it has done what follows a start: a second WAL segment
 # is filled a second after it.  Waits until it has used no CPU for two seconds,
 # 30 s at most.
-settle()
+await_idle()
 {
     local before now i
 
@@ -131,7 +131,7 @@ idle()
     "$runnel" tls init "$dir/idle" >/dev/null
     "$runnel" serve --listen 127.0.0.1:0 --data "$dir/idle" >/dev/null 2>&1 &
     pid=$!
-    settle "$pid"
+    await_idle "$pid"
     ticks=$(cpu_ticks "$pid")
     sleep "$idle_s"
     ticks=$(($(cpu_ticks "$pid") - ticks))

@@ -385,7 +385,7 @@ def write(box, seed, done, wrote):
             wrote[id] = n
 
 
-def reshape(box, done):
+def split_or_merge(box, done):
     mine = Box.__new__(Box)
     mine.__dict__ = dict(box.__dict__, server=box.server.another())
     dice = random.Random(7)
@@ -425,7 +425,7 @@ def checker(server):
 
         threads = [threading.Thread(target=guarded, args=a) for a in
                    [(write, box, n, done, wrote[n]) for n in range(3)] +
-                   [(reshape, box, done)] +
+                   [(split_or_merge, box, done)] +
                    [(follow, r) for r in readers]]
         for thread in threads:
             thread.start()

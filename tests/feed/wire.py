@@ -114,12 +114,13 @@ class Box:
 
     def split(self, range, **more):
         """Gives the ids of the children."""
-        return self.reshape("split", range=int(range), **more)
+        return self.split_or_merge("split", range=int(range), **more)
 
     def merge(self, range, with_):
-        return self.reshape("merge", range=int(range), **{"with": int(with_)})[0]
+        return self.split_or_merge("merge", range=int(range),
+                                   **{"with": int(with_)})[0]
 
-    def reshape(self, how, **what):
+    def split_or_merge(self, how, **what):
         answer = self.server.ask("POST", f"/_runnel/{how}", {
             "container": self.path[1:], **what})
         assert answer.status == 200, answer.text

@@ -12,8 +12,8 @@ import ledger
 from wire import case, equal
 
 SEED = int(os.environ.get("RUNNEL_SEED", 1))
-SHORT = dict(seconds=40, kills=20, pauses=6, reshapes=16)
-LONG = dict(seconds=600, kills=100, pauses=40, reshapes=120)
+SHORT = dict(seconds=40, kills=20, pauses=6, splits_and_merges=16)
+LONG = dict(seconds=600, kills=100, pauses=40, splits_and_merges=120)
 RUN = LONG if os.environ.get("RUNNEL_PROVE") else SHORT
 HOSTS_MIN, HOSTS_MAX = 3, 8
 RANGES_MIN, RANGES_MAX = 2, 8
@@ -68,7 +68,7 @@ class Chaos(fleet.Fleet):
         while len(self.running()) < HOSTS_MIN:
             self.add(self.kind)
 
-    def reshape(self):
+    def split_or_merge(self):
         ranges = self.box.ranges()
         is_split = self.rng.random() < 0.5
         if len(ranges) <= RANGES_MIN or is_split and len(ranges) < RANGES_MAX:
@@ -92,10 +92,10 @@ class Chaos(fleet.Fleet):
                 host.resume()
         return len(self.running()) < len(self.hosts)
 
-    def run(self, seconds, kills, pauses, reshapes):
+    def run(self, seconds, kills, pauses, splits_and_merges):
         """All events, spread over the time; gives what the checker found."""
         events = ([self.kill_one] * kills + [self.pause_one] * pauses
-                  + [self.reshape] * reshapes)
+                  + [self.split_or_merge] * splits_and_merges)
         self.rng.shuffle(events)
         self.resize()
         self.start_writers(2, SEED)
@@ -108,7 +108,7 @@ class Chaos(fleet.Fleet):
             event()
         self.stop_writers()
         fleet.until(self.resume_dispossessed, lambda any_paused: not any_paused)
-        return self.settle()
+        return self.finish()
 
 
 def run(server, program, name, what, kind="host", handle_ms=10):
@@ -149,6 +149,6 @@ def add(server, program):
     def _():
         # On a slow machine the kills of one run may all miss the moment.
         assert any(run(server, program, f"early{n}",
-                       dict(seconds=6, kills=6, pauses=0, reshapes=2),
+                       dict(seconds=6, kills=6, pauses=0, splits_and_merges=2),
                        kind="early", handle_ms=200).missing
                    for n in range(5))

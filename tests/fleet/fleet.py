@@ -220,7 +220,7 @@ class Fleet:
     def check(self):
         return ledger.check(self.deliveries(), self.written)
 
-    def settle(self):
+    def finish(self):
         """Until nothing is missing, or never will be delivered; stops the
         hosts; gives what the checker found."""
         until(self.check,

@@ -25,7 +25,7 @@ def add(server, program):
             # One each: nobody has two while others have none.
             until(fleet.owners, lambda owners: len(owners) == 8)
             fleet.write(40)
-            found = fleet.settle()
+            found = fleet.finish()
             equal(found.violations, [])
             equal(found.duplicates, 0)
             # A marker, no lock.
@@ -43,7 +43,7 @@ def add(server, program):
             until(lambda: collections.Counter(fleet.leases().values()),
                   lambda owned: owned == {first.name: 50, second.name: 50})
             fleet.write(40)
-            found = fleet.settle()
+            found = fleet.finish()
             equal(found.violations, [])
             equal(found.duplicates, 0)
 
@@ -59,7 +59,7 @@ def add(server, program):
                 fleet.add()
                 fleet.shared_by(fleet.hosts, 8)
             fleet.stop_writers()
-            found = fleet.settle()
+            found = fleet.finish()
             equal(found.violations, [])
             equal(found.duplicates, 0)
 
@@ -74,7 +74,7 @@ def add(server, program):
             until(fleet.leases, lambda leases: leases == {
                 str(each): host.name for each in children})
             fleet.stop_writers()
-            found = fleet.settle()
+            found = fleet.finish()
             equal(found.violations, [])
             assert found.duplicates <= PAGE, found.duplicates
 
@@ -91,6 +91,6 @@ def add(server, program):
             fleet.kill(doomed)
             until(fleet.leases, lambda leases: set(leases.values())
                   & {each.name for each in others})
-            found = fleet.settle()
+            found = fleet.finish()
             equal(found.violations, [])
             assert len(before) <= found.duplicates <= PAGE, found

@@ -34,7 +34,7 @@ def oldest(container):
     return lsn(container, name="runnel_feed_oldest_retained_lsn")
 
 
-def settled(server, name, holds):
+def eventually_holds(server, name, holds):
     """The sample, once it is so, which it is soon."""
     deadline = time.monotonic() + LIMIT_S
     while not holds(server.metrics()[name]):
@@ -105,8 +105,8 @@ def _():
         with open_socket(server) as deaf:
             text = request("GET", container + "/docs")
             deaf.sendall(text * 20)
-            assert settled(server, unsent, lambda n: n > 0) >= 100000
-        settled(server, unsent, lambda n: n == 0)
+            assert eventually_holds(server, unsent, lambda n: n > 0) >= 100000
+        eventually_holds(server, unsent, lambda n: n == 0)
 
 
 @case("how the server is set is shown without names and places")
@@ -213,7 +213,7 @@ def _():
         kept = lsn("kept", place, "runnel_feed_oldest_retained_lsn")
         equal(found[kept], 1)
         equal(server.post("/_runnel/clock", {"advanceMs": 600000})[0], 200)
-        settled(server, kept, lambda n: n == 6)
+        eventually_holds(server, kept, lambda n: n == 6)
 
 
 @case("no more than so many containers and ranges are shown by name, and those "

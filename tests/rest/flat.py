@@ -86,7 +86,7 @@ def ask(port, rounds, wrong):
         wrong.append(error)
 
 
-def recent_bytes(server):
+def memtable_bytes(server):
     with urllib.request.urlopen(
             f"http://127.0.0.1:{server.port}/metrics") as got:
         return float(re.search(r"^runnel_store_recent_bytes (\S+)",
@@ -97,7 +97,7 @@ def resident_kb(server):
     """Of its own.  Pages of the store's file, which it maps, are the kernel's
     to take back, and there are as many as the store has grown.  What was
     written lately is in memory until the store has put it into that file."""
-    eventually(lambda: recent_bytes(server), lambda bytes: bytes == 0)
+    eventually(lambda: memtable_bytes(server), lambda bytes: bytes == 0)
     with open(f"/proc/{server.process.pid}/status") as file:
         return int(re.search(r"RssAnon:\s+(\d+)", file.read()).group(1))
 

@@ -405,7 +405,7 @@ def oracle(t, credential, header_status):
 
 # ---- asking ------------------------------------------------------------------
 
-class Asker:
+class Requester:
     """Sends lists of headers, so that one may come twice."""
 
     def __init__(self, server):
@@ -440,10 +440,10 @@ def everything(client):
     return found
 
 
-def check(asker, t, credential, mutation, make, header_status):
+def check(requester, t, credential, mutation, make, header_status):
     secret = credential.key or credential.token
     headers = make(t, secret, time.time()) if secret else []
-    status, body = asker.ask(t, headers)
+    status, body = requester.ask(t, headers)
     want = oracle(t, credential, header_status)
     assert status == want, (f"{t.verb} {t.path} {t.headers} with "
                             f"{credential.name}, {mutation}: {status}, not "
@@ -471,14 +471,14 @@ MUTATED = ("the primary key", "the primary read-only key", "the token all",
 
 def matrix(credential):
     global count
-    asker = Asker(server)
+    requester = Requester(server)
     mutations = TOKEN_MUTATIONS if credential.token else KEY_MUTATIONS
     if credential.name not in MUTATED:
         mutations = {"as it is": mutations["as it is"]}
     for mutation, (make, header_status) in mutations.items():
         for t in targets:
-            check(asker, t, credential, mutation, make, header_status)
-    count += asker.sent
+            check(requester, t, credential, mutation, make, header_status)
+    count += requester.sent
 
 
 for each in known:
@@ -489,14 +489,14 @@ for each in known:
 @case("a signature that was right just now is right for nothing else")
 def _():
     global count
-    asker = Asker(server)
+    requester = Requester(server)
     keys = server.keys()
     date, later = (wire.date_of(time.time() + s) for s in (0, 1))
     c, d = "/dbs/d/colls/c/docs", "/dbs/d/colls/d/docs"
 
     def ask(verb, path, want, date, token, name="x-ms-date"):
         t = target(verb, path, want, {} if verb == "POST" else None)
-        status, body = asker.ask(t, [(name, date), ("authorization", token)])
+        status, body = requester.ask(t, [(name, date), ("authorization", token)])
         assert status == want, (verb, path, date, token, status, body)
 
     right = wire.sign(keys["primary"], "GET", c, date)
@@ -509,7 +509,7 @@ def _():
         ask("GET", c, 200, date, right)
     for key, want in 4 * [("primary", 400), ("primaryReadOnly", 403)]:
         ask("POST", c, want, date, wire.sign(keys[key], "POST", c, date))
-    count += asker.sent
+    count += requester.sent
 
 
 @case("no request of the matrix has changed anything")

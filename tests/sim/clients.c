@@ -322,7 +322,7 @@ void clients_stop(struct clients *c)
     }
 }
 
-void clients_settle(struct clients *c, struct rn_store *store)
+void clients_resolve(struct clients *c, struct rn_store *store)
 {
     uint64_t found[CLIENT_KEYS];
 

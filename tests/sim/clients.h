@@ -69,8 +69,8 @@ enum rn_code clients_start(struct clients *c, struct rn_store *store,
 void clients_stop(struct clients *c);
 
 /* After opening: the store holds the model, or the model with what was unknown,
- * which is then settled. */
-void clients_settle(struct clients *c, struct rn_store *store);
+ * which is then known. */
+void clients_resolve(struct clients *c, struct rn_store *store);
 
 void clients_wrong(struct clients *c, const char *format, ...) RN_PRINTF(2, 3);
 

@@ -155,7 +155,7 @@ static void live(struct world *w)
 {
     struct rn_err err = { 0 };
 
-    clients_settle(&w->clients, w->store);
+    clients_resolve(&w->clients, w->store);
     if (clients_start(&w->clients, w->store, &err)) {
         clients_wrong(&w->clients, "%s", err.text);
         return;

@@ -27,7 +27,7 @@ def copy(source, target, *more, code=0):
     return result
 
 
-def reshape(box, operation, **more):
+def split_or_merge(box, operation, **more):
     status, _, body = server().post(f"/_runnel/{operation}", {
         "container": box.path[1:], **more})
     assert status < 300, body
@@ -121,17 +121,17 @@ def _():
         eventually(lambda: saved(state).get("copied", 0), lambda n: n > 0)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    reshape(source, "split", range=0)
+    split_or_merge(source, "split", range=0)
     process = start_again(state, *arguments, "--follow")
     eventually(lambda: saved(state)["lanes"],
                lambda lanes: all(lane["is_following"] for lane in lanes))
     writer.wait_for(writer.done + 30)
-    reshape(source, "split", range=1)
+    split_or_merge(source, "split", range=1)
     writer.wait_for(writer.done + 30)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     writer.wait_for(writer.done + 30)
-    reshape(source, "merge", **{"range": 3, "with": 4})
+    split_or_merge(source, "merge", **{"range": 3, "with": 4})
     process = start_again(state, *arguments, "--follow")
     writer.wait_for(writer.done + 30)
     writer.stop()

@@ -23,7 +23,7 @@ def _():
 
 @case("split and merge change the ranges")
 def _():
-    box = container("reshaped")
+    box = container("splits")
     on = ["--container", box.name]
     equal(runnel("split", *on, "0").out, "1 2\n")
     equal(runnel("split", *on, "--at", "0F", "--json", "1").json,

@@ -192,7 +192,7 @@ def _():
 
 @case("tail follows splits and merges")
 def _():
-    box = container("reshaped")
+    box = container("splits")
     tail = Tail(box.name)
     box.put({"id": "0", "pk": "a"})
     equal(tail.line()["id"], "0")

@@ -54,8 +54,8 @@ final class Beside {
         return found;
     }
 
-    private void settle() throws Exception {
-        scene.settle();
+    private void awaitAll() throws Exception {
+        scene.awaitAll();
         Processor.await("all changes in C",
             () -> ledger().equals(scene.written));
     }
@@ -66,10 +66,10 @@ final class Beside {
             scene.host("a", Processor.often().setLeasePrefix("theirs")
                 .setStartFromBeginning(true));
             scene.write();
-            settle();
+            awaitAll();
             scene.split(0);
             scene.write();
-            settle();
+            awaitAll();
             Harness.equal(end(ours), 0);
         } finally {
             ours.destroyForcibly();
@@ -88,7 +88,7 @@ final class Beside {
                 + " positions in another form; use another processor name"))
             throw new AssertionError(errors);
         scene.write();
-        scene.settle();
+        scene.awaitAll();
     }
 
     static void test(Processor all, String endpoint) throws Exception {

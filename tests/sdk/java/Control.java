@@ -96,7 +96,7 @@ final class Control {
             "x-ms-offer-throughput", String.valueOf(throughput));
     }
 
-    private List<Integer> reshape(String route, String body) throws Exception {
+    private List<Integer> splitOrMerge(String route, String body) throws Exception {
         List<Integer> made = new ArrayList<>();
         post(route, body).get("ranges").forEach(
             each -> made.add(each.asInt()));
@@ -104,12 +104,12 @@ final class Control {
     }
 
     List<Integer> split(String container, int range) throws Exception {
-        return reshape("split", "{\"container\":\"" + container
+        return splitOrMerge("split", "{\"container\":\"" + container
             + "\",\"range\":" + range + "}");
     }
 
     int merge(String container, int range, int with) throws Exception {
-        return reshape("merge", "{\"container\":\"" + container
+        return splitOrMerge("merge", "{\"container\":\"" + container
             + "\",\"range\":" + range + ",\"with\":" + with + "}").get(0);
     }
 }

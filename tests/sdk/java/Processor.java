@@ -215,7 +215,7 @@ final class Processor {
         }
 
         // Whatever was not written would be an error too.
-        void settle() throws Exception {
+        void awaitAll() throws Exception {
             try {
                 await("all changes", () -> handled.containsAll(written));
             } catch (AssertionError late) {
@@ -292,9 +292,9 @@ final class Processor {
                 scene -> {
                     scene.write();
                     scene.host("a");
-                    scene.settle();
+                    scene.awaitAll();
                     scene.write();
-                    scene.settle();
+                    scene.awaitAll();
                 });
             test("time", kind, 3, "is given what is later than a time",
                 scene -> testTime(scene));
@@ -305,7 +305,7 @@ final class Processor {
             scene.host("a", often());
             scene.placed(3);
             scene.write();
-            scene.settle();
+            scene.awaitAll();
         });
     }
 
@@ -318,9 +318,9 @@ final class Processor {
         scene.write();
         scene.host("a", often().setStartTime(
             Instant.ofEpochSecond(seconds + 5)));
-        scene.settle();
+        scene.awaitAll();
         scene.write();
-        scene.settle();
+        scene.awaitAll();
     }
 
     private void testHosts(Kind kind) {
@@ -334,7 +334,7 @@ final class Processor {
                 scene.stop(first);
                 scene.write();
                 scene.shared(1);
-                scene.settle();
+                scene.awaitAll();
             });
         test("failing", kind, 1, "is given again what its handler failed with",
             scene -> {
@@ -348,7 +348,7 @@ final class Processor {
                 if (kind == Kind.ALL)
                     scene.placed(1);
                 scene.write();
-                scene.settle();
+                scene.awaitAll();
                 if (left.get() > 0)
                     throw new AssertionError("it never failed");
             });
@@ -392,7 +392,7 @@ final class Processor {
                 scene.written.stream().filter(
                     each -> noted.contains(scene.note(each)))
                     .forEach(scene.handled::add);
-                scene.settle();
+                scene.awaitAll();
                 scene.shared(1);
             }
         } finally {
@@ -418,12 +418,12 @@ final class Processor {
             scene.write();
             List<Integer> halves = control.split(scene.link(), 0);
             scene.write();
-            scene.settle();
+            scene.awaitAll();
             scene.placed(2);
             control.split(scene.link(), halves.get(0));
             control.split(scene.link(), halves.get(1));
             scene.write();
-            scene.settle();
+            scene.awaitAll();
             scene.placed(4);
         });
         test("asleep", kind, 1, "misses nothing split while no host ran",
@@ -431,13 +431,13 @@ final class Processor {
                 ChangeFeedProcessor first = scene.host("a");
                 scene.placed(1);
                 scene.write();
-                scene.settle();
+                scene.awaitAll();
                 scene.stop(first);
                 scene.write();
                 control.split(scene.link(), 0);
                 scene.write();
                 scene.host("b");
-                scene.settle();
+                scene.awaitAll();
                 scene.placed(2);
             });
         if (kind == Kind.CHANGES)
@@ -453,13 +453,13 @@ final class Processor {
                 int whole = control.merge(scene.link(), halves.get(0),
                     halves.get(1));
                 scene.write();
-                scene.settle();
+                scene.awaitAll();
                 halves = control.split(scene.link(), whole);
                 scene.write();
-                scene.settle();
+                scene.awaitAll();
                 control.merge(scene.link(), halves.get(0), halves.get(1));
                 scene.write();
-                scene.settle();
+                scene.awaitAll();
             });
     }
 
@@ -486,7 +486,7 @@ final class Processor {
                 Harness.equal(host.getEstimatedLag().block().values().stream()
                     .mapToInt(Integer::intValue).sum(), scene.written.size());
             gate.countDown();
-            scene.settle();
+            scene.awaitAll();
             await("no lag", () -> scene.lag() == 0);
         });
     }

@@ -100,7 +100,7 @@ class Ground:
         return sorted(got.json["PartitionKeyRanges"],
                       key=lambda r: r["minInclusive"])
 
-    def reshape(self):
+    def split_or_merge(self):
         ranges = self.ranges()
         link = self.c.path.strip("/")
         if len(ranges) > 1 and self.dice.randrange(10) < len(ranges):
@@ -131,7 +131,7 @@ class Ground:
     def between(self):
         self.move()
         if self.dice.randrange(4) == 0:
-            self.reshape()
+            self.split_or_merge()
 
     def whole(self, text, size):
         change = self.dice.choice([forget, lambda token: token])

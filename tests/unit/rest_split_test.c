@@ -1,4 +1,4 @@
-/* rest_reshaped_test.c -- requests that were under way when ranges changed.
+/* rest_split_test.c -- requests that were under way when ranges changed.
  *
  * A query finds its container first and reads later: a worker may have much to
  * do.  Meanwhile its range is split, or two are merged, and the document that
