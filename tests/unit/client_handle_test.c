@@ -325,6 +325,42 @@ static void a_marked_change_comes_again_with_later_ones_of_its_key(void **state)
     hosts_check(&h);
 }
 
+static runnel_verdict mark_7(struct hosts_host *host, const char *lease,
+                             const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    for (size_t i = 0; i < runnel_batch_count(batch); i++) {
+        if (id_at(batch, i) != 7)
+            continue;
+        failures++;
+        last_attempt = runnel_batch_attempt(batch);
+        runnel_batch_mark(batch, i, RUNNEL_AGAIN);
+    }
+    return RUNNEL_DONE;
+}
+
+static void a_change_that_is_always_marked_is_given_up(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = mark_7;
+    o.exhausted = RUNNEL_SKIP;
+    o.retry_attempts = 4;
+    hosts_put(&h, 0, 100);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 20000);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_SKIPPED], 1);
+    assert_int_equal(failures, 4);
+    assert_int_equal(last_attempt, 4);
+    assert_int_equal(h.delivered[8], 1);
+    assert_non_null(strstr(hosts_lease(&h, "0")->json,
+                           "\"ContinuationToken\":\"\\\"100\\\"\""));
+    hosts_stop(&h, 0);
+}
+
 /* ---- lanes and later answers --------------------------------------------- */
 
 static runnel_verdict fail_some(struct hosts_host *host, const char *lease,
@@ -781,6 +817,7 @@ int main(void)
         CASE(a_lease_in_back_off_gives_its_memory_to_others),
         CASE(dead_letters_are_stored_before_the_feed_goes_on),
         CASE(a_marked_change_comes_again_with_later_ones_of_its_key),
+        CASE(a_change_that_is_always_marked_is_given_up),
         CASE(lanes_keep_the_order_of_each_key),
         CASE(a_call_has_changes_of_one_key_only),
         CASE(pending_batches_are_checkpointed_by_the_lowest),

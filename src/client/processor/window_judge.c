@@ -201,13 +201,24 @@ static enum rn_outcome split_verdict(struct rn_window *w, struct rn_delivery *d,
     return outcome;
 }
 
+/* Does the verdict DONE hold for none of the changes?  Then the batch failed,
+ * and its attempts come to an end. */
+static bool has_failed_whole(const struct rn_delivery *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (d->marks[i] != RN_MARK_AGAIN)
+            return false;
+    return true;
+}
+
 enum rn_outcome rn_window_judge(struct rn_window *w, struct rn_delivery *d,
                                 runnel_verdict verdict, int64_t now_ns)
 {
     w->delivered--;
     switch (verdict) {
     case RUNNEL_DONE:
-        return split_verdict(w, d, now_ns);
+        return has_failed_whole(d) ? fail(w, d, now_ns)
+                                   : split_verdict(w, d, now_ns);
     case RUNNEL_REJECT:
         d->state = RN_DELIVERY_REJECTED;
         d->rejected = 0;
