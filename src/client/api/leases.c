@@ -407,6 +407,19 @@ static runnel_code add_lease(struct rn_lease_document **leases, size_t *count,
     return RUNNEL_OK;
 }
 
+static runnel_code parse_leases(struct rn_json *j, runnel_bytes json,
+                                runnel_error *error)
+{
+    enum rn_code rc = rn_json_parse(j, rn_view_bytes(json), NULL);
+
+    if (rc == RN_NOMEM)
+        return rn_error_take(error, rc, NULL);
+    if (rc || rn_json_kind(j, 0) != RN_JSON_ARRAY)
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "the leases are not a JSON array");
+    return RUNNEL_OK;
+}
+
 runnel_code runnel_leases_import(const runnel_lease_set *set, runnel_bytes json,
                                  runnel_error *error)
 {
@@ -419,10 +432,8 @@ runnel_code runnel_leases_import(const runnel_lease_set *set, runnel_bytes json,
     runnel_code rc = open_set(set, &s, error);
 
     rn_json_init(&j, &limits);
-    if (!rc && (rn_json_parse(&j, rn_view_bytes(json), NULL) ||
-                rn_json_kind(&j, 0) != RN_JSON_ARRAY))
-        rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
-                          "the leases are not a JSON array");
+    if (!rc)
+        rc = parse_leases(&j, json, error);
     if (!rc) {
         leases = rn_new((rn_json_count(&j, 0) + 1) *
                         sizeof(struct rn_lease_document *));

@@ -205,6 +205,20 @@ static void container_start(struct rn_lease_store *store,
 
 /* ---- answers ------------------------------------------------------------- */
 
+/* What is no JSON is the server's fault, lack of memory is not. */
+static runnel_code parse_answer(struct rn_json *j,
+                                const struct rn_lease_store_call *call)
+{
+    switch (rn_json_parse(j, rn_buf_view(&call->http.exchange.answer), NULL)) {
+    case RN_OK:
+        return RUNNEL_OK;
+    case RN_NOMEM:
+        return RUNNEL_NO_MEMORY;
+    default:
+        return RUNNEL_PROTOCOL;
+    }
+}
+
 static runnel_code add_document(struct rn_lease_store_call *call,
                                 const struct rn_json *j, uint32_t value)
 {
@@ -213,12 +227,16 @@ static runnel_code add_document(struct rn_lease_store_call *call,
     uint32_t etag = rn_json_find(j, value, RN_LIT("_etag"));
     struct rn_lease_store_record record = { .json = rn_json_text(j, value) };
     int64_t seconds = 0;
+    enum rn_code rc;
 
     if (rn_json_kind(j, id) != RN_JSON_STRING ||
-        rn_json_kind(j, etag) != RN_JSON_STRING ||
-        rn_json_string_get(j, id, &call->arena, &record.id) ||
-        rn_json_string_get(j, etag, &call->arena, &record.etag))
+        rn_json_kind(j, etag) != RN_JSON_STRING)
         return RUNNEL_PROTOCOL;
+    rc = rn_json_string_get(j, id, &call->arena, &record.id);
+    if (!rc)
+        rc = rn_json_string_get(j, etag, &call->arena, &record.etag);
+    if (rc)
+        return rn_error_code(rc);
     if (rn_json_kind(j, ts) == RN_JSON_NUMBER && rn_json_int64(j, ts, &seconds))
         record.written_ms = seconds * 1000;
     return rn_lease_store_call_add(call, &record);
@@ -227,17 +245,15 @@ static runnel_code add_document(struct rn_lease_store_call *call,
 static runnel_code read_documents(struct rn_lease_store_call *call)
 {
     struct rn_json_limits limits = { .bytes = RN_ANSWER_MAX };
-    struct rn_view body = rn_buf_view(&call->http.exchange.answer);
     struct rn_json_walk w;
     struct rn_json j;
-    runnel_code rc = RUNNEL_OK;
+    runnel_code rc;
 
     rn_json_init(&j, &limits);
-    if (rn_json_parse(&j, body, NULL)) {
-        rc = RUNNEL_PROTOCOL;
-    } else if (call->kind == RN_LEASE_STORE_READ) {
+    rc = parse_answer(&j, call);
+    if (!rc && call->kind == RN_LEASE_STORE_READ) {
         rc = add_document(call, &j, 0);
-    } else {
+    } else if (!rc) {
         w = rn_json_walk_begin(&j, rn_json_find(&j, 0, RN_LIT("Documents")));
         while (!rc && rn_json_walk_next(&w))
             rc = add_document(call, &j, w.value);
@@ -289,13 +305,14 @@ static runnel_code read_definition(struct container_store *s,
 {
     uint32_t ttl;
     struct rn_json j;
-    runnel_code rc = RUNNEL_OK;
+    runnel_code rc;
 
     rn_json_init(&j, NULL);
-    if (rn_json_parse(&j, rn_buf_view(&call->http.exchange.answer), NULL))
-        rc = rn_error_set(&call->error, RUNNEL_PROTOCOL,
-                          "the lease container's definition cannot be read");
-    if (!rc)
+    rc = parse_answer(&j, call);
+    if (rc)
+        rn_error_set(&call->error, rc,
+                     "the lease container's definition cannot be read");
+    else
         rc = check_key(s, &j, &call->error);
     copy_rid(&j, s->rid);
     memcpy(call->rid, s->rid, sizeof(call->rid));

@@ -107,22 +107,23 @@ static void start_call(struct rn_bootstrap *b)
     h->store->ops->start(h->store, &b->call);
 }
 
-/* The marker or the lock; without `ttl_s` it does not expire.  `etag` is the
- * condition of a removal. */
-static void start_own(struct rn_bootstrap *b, enum rn_lease_store_kind kind,
-                      const char *name, unsigned ttl_s, const char *etag)
+/* A call that cannot be made has failed like one that was answered so. */
+static void refuse_call(struct rn_bootstrap *b, runnel_code code)
 {
-    struct rn_lease_store_call *call = new_call(b, kind);
-    struct rn_json_out o = RN_JSON_OUT_INIT(&call->json);
-    struct rn_host *h = b->host;
-    enum rn_code rc;
+    b->is_calling = b->has_answer = true;
+    b->call.code =
+        rn_error_set(&b->call.error, code, "the request cannot be made");
+}
 
-    snprintf(call->id, sizeof(call->id), "%s%s", h->base, name);
-    snprintf(call->etag, sizeof(call->etag), "%s", etag);
+static runnel_code print_own(struct rn_bootstrap *b, unsigned ttl_s)
+{
+    struct rn_lease_store_call *call = &b->call;
+    struct rn_json_out o = RN_JSON_OUT_INIT(&call->json);
+
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("id"));
     rn_json_out_string(&o, rn_view_text(call->id));
-    if (h->store->has_key_member) {
+    if (b->host->store->has_key_member) {
         rn_json_out_key(&o, RN_LIT("partitionKey"));
         rn_json_out_string(&o, rn_view_text(call->id));
     }
@@ -131,9 +132,25 @@ static void start_own(struct rn_bootstrap *b, enum rn_lease_store_kind kind,
         rn_json_out_uint(&o, ttl_s);
     }
     rn_json_out_object_end(&o);
-    rc = rn_json_out_finish(&o);
-    (void)rc; /* far below the ceiling */
-    start_call(b);
+    return rn_error_code(rn_json_out_finish(&o));
+}
+
+/* The marker or the lock; without `ttl_s` it does not expire.  `etag` is the
+ * condition of a removal. */
+static void start_own(struct rn_bootstrap *b, enum rn_lease_store_kind kind,
+                      const char *name, unsigned ttl_s, const char *etag)
+{
+    struct rn_lease_store_call *call = new_call(b, kind);
+    runnel_code rc = RUNNEL_OK;
+
+    snprintf(call->id, sizeof(call->id), "%s%s", b->host->base, name);
+    snprintf(call->etag, sizeof(call->etag), "%s", etag);
+    if (kind == RN_LEASE_STORE_CREATE)
+        rc = print_own(b, ttl_s);
+    if (rc)
+        refuse_call(b, rc);
+    else
+        start_call(b);
 }
 
 /* ---- failures ------------------------------------------------------------ */

@@ -215,6 +215,7 @@ enum rn_outcome rn_window_judge(struct rn_window *w, struct rn_delivery *d,
                                 runnel_verdict verdict, int64_t now_ns)
 {
     w->delivered--;
+    d->state = RN_DELIVERY_QUEUED; /* nobody has it, also without memory */
     switch (verdict) {
     case RUNNEL_DONE:
         return has_failed_whole(d) ? fail(w, d, now_ns)
