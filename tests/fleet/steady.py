@@ -63,6 +63,27 @@ def add(server, program):
             equal(found.violations, [])
             equal(found.duplicates, 0)
 
+    @case("leases are kept in a container without a partition key, too")
+    def _():
+        # As the articles of 2017 made them: by an old version of the API.
+        with Fleet(server, program, "keyless", ranges=2,
+                   PROGRAM_EXPIRE_MS=LATE) as fleet:
+            made = server.ask("POST", "/dbs/feed/colls",
+                              {"id": "keyless-leases"},
+                              {"x-ms-version": "2017-02-22"})
+            equal(made.status, 201)
+            first = fleet.add()
+            fleet.shared_by([first], 2)
+            fleet.start_writers(1)
+            fleet.box.split(0)
+            second = fleet.add()
+            fleet.shared_by([first, second], 3)
+            fleet.stop(first)
+            fleet.shared_by([second], 3)
+            fleet.stop_writers()
+            found = fleet.settle()
+            equal(found.violations, [])
+
     @case("a split under load gives two leases and repeats at most a page")
     def _():
         with Fleet(server, program, "split", ranges=1,
