@@ -145,7 +145,7 @@ struct fleet {
     struct rn_balance_lease leases[LEASES_MAX];
     size_t count;
     bool lives[8];
-    bool is_weighed;
+    bool is_weighed, is_official;
     int64_t now_ms;
     int64_t marked_ms[LEASES_MAX];
     size_t moves;
@@ -166,7 +166,9 @@ static void pass(struct fleet *f, size_t h)
 
     for (size_t i = 0; i < f->count; i++)
         f->leases[i].wanted_age_ms = f->now_ms - f->marked_ms[i];
-    assert_int_equal(rn_balance_native(&b, &arena, &plan), RN_OK);
+    assert_int_equal(f->is_official ? rn_balance_official(&b, &arena, &plan)
+                                    : rn_balance_native(&b, &arena, &plan),
+                     RN_OK);
     for (size_t i = 0; i < plan.give_count; i++) {
         f->leases[plan.give[i]].owner = (struct rn_view){ 0 };
         f->leases[plan.give[i]].is_available = true;
@@ -233,6 +235,23 @@ static void a_second_host_has_half_of_100_leases_after_3_passes(void **state)
     assert_int_equal(owned(&f, 1), 50);
 }
 
+/* One theft a pass, as the official libraries. */
+static void in_a_compatible_fleet_it_has_them_after_50_passes(void **state)
+{
+    struct fleet f = fleet_of(100, 1);
+
+    (void)state;
+    f.is_official = true;
+    run(&f, 1);
+    f.lives[1] = true;
+    for (size_t passes = 0; passes <= 50; passes++) {
+        assert_int_equal(owned(&f, 1), passes);
+        assert_int_equal(owned(&f, 0), 100 - passes);
+        run(&f, 1);
+    }
+    assert_int_equal(owned(&f, 1), 50);
+}
+
 static void spares_take_nothing_and_nothing_moves(void **state)
 {
     struct fleet f = fleet_of(1, 5);
@@ -250,7 +269,7 @@ static void a_fleet_that_changes_comes_to_rest_in_balance(void **state)
 
     (void)state;
     rn_prng_init(&prng, 7);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 1000; round++) {
         struct fleet f = fleet_of(1 + rn_prng_below(&prng, 60), 1);
         size_t hosts = 0;
         size_t most = 0;
@@ -399,6 +418,7 @@ int main(void)
         cmocka_unit_test(a_foreign_owner_is_seen_only_while_it_lives),
         cmocka_unit_test(what_nobody_takes_is_taken_above_the_target),
         cmocka_unit_test(a_second_host_has_half_of_100_leases_after_3_passes),
+        cmocka_unit_test(in_a_compatible_fleet_it_has_them_after_50_passes),
         cmocka_unit_test(spares_take_nothing_and_nothing_moves),
         cmocka_unit_test(a_fleet_that_changes_comes_to_rest_in_balance),
         cmocka_unit_test(busy_leases_come_to_be_on_different_hosts),

@@ -138,9 +138,9 @@ static void hosts_that_join_or_die_at_once_are_balanced_soon(void **state)
     static const struct {
         unsigned before, joined, died, leases, seeds;
     } cases[] = {
-        { 1, 1, 1, 10, 3 },   { 1, 7, 4, 64, 1 }, { 8, 8, 8, 64, 1 },
-        { 7, 1, 1, 64, 1 },   { 4, 1, 1, 5, 3 },  { 12, 12, 12, 24, 1 },
-        { 20, 3, 10, 20, 1 },
+        { 1, 1, 1, 10, 3 },   { 1, 7, 4, 64, 1 },  { 8, 8, 8, 64, 1 },
+        { 7, 1, 1, 64, 1 },   { 4, 1, 1, 5, 3 },   { 12, 12, 12, 24, 1 },
+        { 20, 3, 10, 20, 1 }, { 1, 1, 1, 100, 1 },
     };
 
     (void)state;

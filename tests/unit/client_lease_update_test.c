@@ -379,6 +379,8 @@ static void six_conflicts_or_a_missing_document_lose_the_lease(void **state)
                      RN_UPDATE_LOST);
     assert_int_equal(rn_update_read(&u, RUNNEL_NOT_FOUND, NULL),
                      RN_UPDATE_LOST);
+    assert_int_equal(rn_update_written(&u, RUNNEL_CONFLICT, NULL),
+                     RN_UPDATE_LOST);
     assert_int_equal(rn_update_written(&u, RUNNEL_BUSY, NULL),
                      RN_UPDATE_FAILED);
     assert_false(u.has_failed_hard);

@@ -657,6 +657,46 @@ static void a_lease_outlives_a_short_failure_of_its_renewals(void **state)
     hosts_check(&h);
 }
 
+/* 404/1002: the answer is older than the session, the document may be there. */
+static void a_session_that_is_behind_takes_no_lease(void **state)
+{
+    static const struct hosts_fault behind[] = {
+        { .method = "GET",
+          .part = "..0",
+          .status = 404,
+          .sub = 1002,
+          .times = 20 },
+        { .method = "PUT",
+          .part = "..0",
+          .status = 404,
+          .sub = 1002,
+          .times = 20 },
+    };
+    static const char *const texts[] = { "\"properties\":{\"x\":\"\",",
+                                         "\"properties\":{\"y\":\"\"," };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    for (int i = 0; i < 2; i++) {
+        hosts_refuse(&h, &behind[i]);
+        /* The next write meets a conflict, and the lease is read. */
+        hosts_tamper(&h, "0", "\"properties\":{", texts[i]);
+        hosts_put(&h, 0, 10);
+        hosts_run(&h, 20000);
+        assert_int_equal(h.fault.done, 20);
+        hosts_until(&h, hosts_all_seen, 5000);
+    }
+    assert_int_equal(h.hosts[0].closed, 0);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_LOST], 0);
+    assert_int_equal(h.deliveries, 20);
+    assert_true(has_position("0", "20"));
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 static long position_of(const char *token)
 {
     const char *at = strstr(hosts_lease(&h, token)->json, "Token\":\"\\\"");
@@ -711,6 +751,7 @@ int main(void)
         CASE(an_open_that_fails_is_tried_again_and_not_closed),
         CASE(a_checkpoint_that_fails_is_tried_again),
         CASE(a_lease_outlives_a_short_failure_of_its_renewals),
+        CASE(a_session_that_is_behind_takes_no_lease),
         CASE(renewals_and_checkpoints_do_not_disturb_each_other),
     };
 
