@@ -12,7 +12,7 @@ import ledger
 from wire import case, equal
 
 SEED = int(os.environ.get("RUNNEL_SEED", 1))
-SHORT = dict(seconds=40, kills=20, pauses=6, splits_and_merges=16)
+SHORT = dict(seconds=90, kills=20, pauses=6, splits_and_merges=16)
 LONG = dict(seconds=600, kills=100, pauses=40, splits_and_merges=120)
 RUN = LONG if os.environ.get("RUNNEL_PROVE") else SHORT
 HOSTS_MIN, HOSTS_MAX = 3, 8
@@ -108,6 +108,9 @@ class Chaos(fleet.Fleet):
             event()
         self.stop_writers()
         fleet.until(self.resume_dispossessed, lambda any_paused: not any_paused)
+        equal((self.counts["kills"], self.counts["pauses"]), (kills, pauses))
+        equal(self.counts["splits"] + self.counts["merges"],
+              splits_and_merges)
         return self.finish()
 
 

@@ -3,7 +3,7 @@
 # ranges split and merge: no change is skipped and the order of each key holds.
 #
 #   RUNNEL_SEED    which run; 1 unless given
-#   RUNNEL_PROVE   10 minutes and 100 kills instead of 40 s and 20
+#   RUNNEL_PROVE   10 minutes and 100 kills instead of 90 s and 20
 . "$(dirname "$0")/../sdk/lib.sh"
 export PYTHONDONTWRITEBYTECODE=1
 sdk_begin chaos
