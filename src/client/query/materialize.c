@@ -364,8 +364,9 @@ runnel_code rn_client_query_read_all(struct rn_client_query *q,
 
     while (!rc && !code && want_more(q)) {
         rc = rn_client_query_fetch(q, charge, error);
-        if (!rc)
-            code = each_row(q, each);
+        /* If a range failed, the pages of others have arrived all the same,
+         * and the next call asks for those behind them. */
+        code = each_row(q, each);
     }
     q->is_broken = q->is_broken || code;
     return rc ? rc : rn_client_query_explain(code, error);

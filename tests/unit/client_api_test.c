@@ -1,0 +1,139 @@
+/* client_api_test.c -- the calls of client.h at their edges.
+ *
+ * Goal: what the header promises holds where callers seldom go, such as
+ * behind a failure in the middle of a query.
+ * Method: the public calls on a network whose answers are written here.
+ */
+#include "client/api/client.h"
+#include "client/api/container.h"
+#include "client/canned.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const char container_body[] =
+    "{\"id\":\"c\",\"_rid\":\"AbcdAKzQ9AY=\",\"partitionKey\":{\"paths\":"
+    "[\"/pk\"],\"kind\":\"Hash\",\"version\":2}}";
+static const char ranges_body[] =
+    "{\"PartitionKeyRanges\":[{\"id\":\"1\",\"minInclusive\":\"\","
+    "\"maxExclusive\":\"1F\"},{\"id\":\"2\",\"minInclusive\":\"1F\","
+    "\"maxExclusive\":\"FF\"}]}";
+
+/* An account, and its container of two ranges. */
+struct opened {
+    struct canned net;
+    runnel_client client;
+    runnel_container *container;
+    canned_fn *documents; /* answers what is asked of the container's items */
+    int failures;         /* that are left */
+};
+
+static void serve(struct canned *c, struct rn_exchange *x, int n)
+{
+    const struct opened *o = c->context;
+
+    if (strstr(x->url.at, "/pkranges")) {
+        if (rn_headers_find(&x->headers, "if-none-match").at)
+            canned_reply(x, 304, 0, "etag: \"2\"", "");
+        else
+            canned_reply(x, 200, 0, "etag: \"2\"", ranges_body);
+    } else if (strstr(x->url.at, "/docs")) {
+        o->documents(c, x, n);
+    } else {
+        canned_reply(x, 200, 0, "", container_body);
+    }
+}
+
+static void open_all(struct opened *o, canned_fn *documents)
+{
+    runnel_client_options options = { RUNNEL_CLIENT_INIT,
+                                      .retry_limit = RUNNEL_OFF };
+    runnel_error error = { 0 };
+
+    *o = (struct opened){ .documents = documents };
+    canned_init(&o->net, serve, o);
+    assert_int_equal(canned_open(&o->net, &options, &o->client.account, &error),
+                     RUNNEL_OK);
+    assert_int_equal(
+        runnel_container_open(&o->client, "d", "c", &o->container, &error),
+        RUNNEL_OK);
+}
+
+static void close_all(struct opened *o)
+{
+    runnel_container_close(o->container);
+    rn_account_unref(o->client.account);
+}
+
+/* ---- queries ------------------------------------------------------------- */
+
+static const char sum_plan[] =
+    "{\"queryInfo\":{\"aggregates\":[\"Sum\"],\"hasSelectValue\":true,"
+    "\"rewrittenQuery\":\"SELECT sum\"},\"queryRanges\":[{\"min\":\"\","
+    "\"max\":\"FF\"}]}";
+
+/* Range 1 has two pages, of 1 and 10; range 2 one of 100, which fails first. */
+static void answer_sum(struct canned *c, struct rn_exchange *x, int n)
+{
+    struct opened *o = c->context;
+    struct rn_view range = rn_headers_find(&x->headers, RN_HEADER_RANGE_ID);
+
+    (void)n;
+    if (rn_headers_find(&x->headers, RN_HEADER_IS_QUERY_PLAN).at)
+        canned_reply(x, 200, 0, "", sum_plan);
+    else if (rn_view_eq(range, RN_LIT("2")) && o->failures-- > 0)
+        canned_fail(x, RUNNEL_BUSY, true);
+    else if (rn_view_eq(range, RN_LIT("2")))
+        canned_reply(x, 200, 0, "", "{\"Documents\":[[{\"item\":100}]]}");
+    else if (rn_headers_find(&x->headers, RN_HEADER_CONTINUATION).at)
+        canned_reply(x, 200, 0, "", "{\"Documents\":[[{\"item\":10}]]}");
+    else
+        canned_reply(x, 200, 0, "x-ms-continuation: p2",
+                     "{\"Documents\":[[{\"item\":1}]]}");
+}
+
+static void sum_after(int failures)
+{
+    runnel_query_options q = { RUNNEL_QUERY_INIT, .text = "SELECT SUM" };
+    runnel_query *query = NULL;
+    runnel_page *page = NULL;
+    runnel_error error = { 0 };
+    struct opened o;
+    runnel_bytes row;
+
+    open_all(&o, answer_sum);
+    o.failures = failures;
+    assert_int_equal(runnel_query_open(o.container, &q, &query, &error),
+                     RUNNEL_OK);
+    for (int i = 0; i < failures; i++)
+        assert_int_equal(runnel_query_next(query, &page, &error), RUNNEL_BUSY);
+    assert_int_equal(runnel_query_next(query, &page, &error), RUNNEL_OK);
+    assert_int_equal(runnel_page_count(page), 1);
+    row = runnel_page_at(page, 0);
+    assert_int_equal(row.len, 3);
+    assert_memory_equal(row.at, "111", 3);
+    runnel_page_close(page);
+    runnel_query_close(query);
+    close_all(&o);
+}
+
+/* The page of one range had arrived when the other failed. */
+static void a_sum_goes_on_where_a_failure_interrupted_it(void **state)
+{
+    (void)state;
+    for (int failures = 1; failures < 4; failures++)
+        sum_after(failures);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_goes_on_where_a_failure_interrupted_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
