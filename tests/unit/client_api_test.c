@@ -12,6 +12,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -67,6 +69,59 @@ static void close_all(struct opened *o)
 {
     runnel_container_close(o->container);
     rn_account_unref(o->client.account);
+}
+
+/* ---- ranges -------------------------------------------------------------- */
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void assert_tiled(const runnel_ranges *ranges)
+{
+    const char *at = "";
+    char text[600];
+
+    for (size_t i = 0; i < runnel_ranges_count(ranges); i++) {
+        const runnel_range *one = runnel_ranges_at(ranges, i);
+
+        assert_string_equal(one->min, at);
+        assert_string_not_equal(one->min, one->max);
+        snprintf(text, sizeof(text), "%s-%s", one->min, one->max);
+        assert_string_equal(one->text, text);
+        assert_string_equal(one->id, strcmp(one->min, "1F") < 0 ? "1" : "2");
+        at = one->max;
+    }
+    assert_string_equal(at, "FF");
+}
+
+/* Moving all that lie behind at each cut took minutes. */
+static void many_ranges_are_cut_in_little_time(void **state)
+{
+    static const size_t counts[] = { 0, 2, 3, 5, 64, 1000, 99999, 100000 };
+    double began = cpu_seconds();
+    runnel_error error = { 0 };
+    struct opened o;
+
+    (void)state;
+    open_all(&o, NULL);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        runnel_ranges *ranges = NULL;
+
+        assert_int_equal(
+            runnel_ranges_read(o.container, counts[i], &ranges, &error),
+            RUNNEL_OK);
+        assert_int_equal(runnel_ranges_count(ranges),
+                         counts[i] > 2 ? counts[i] : 2);
+        assert_tiled(ranges);
+        runnel_ranges_close(ranges);
+    }
+    close_all(&o);
+    assert_true(cpu_seconds() - began < 60);
 }
 
 /* ---- queries ------------------------------------------------------------- */
@@ -132,6 +187,7 @@ static void a_sum_goes_on_where_a_failure_interrupted_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_ranges_are_cut_in_little_time),
         cmocka_unit_test(a_sum_goes_on_where_a_failure_interrupted_it),
     };
 

@@ -25,28 +25,37 @@ struct runnel_ranges {
 
 /* ---- cutting ------------------------------------------------------------- */
 
-/* Halves one after the other, in rounds, until there are enough or none can be
- * halved. */
+/* Halves the last ones, as many as it takes; returns how many there are then.
+ * The first pass counts, the second moves each piece once. */
+static size_t halve(const struct rn_pkdef *def, struct piece *pieces,
+                    size_t count, size_t want)
+{
+    struct rn_epk middle;
+    size_t halved = 0, to;
+
+    for (size_t i = count; i-- > 0 && count + halved < want;)
+        halved += rn_epk_middle(def, &pieces[i].range, &middle);
+    to = count + halved;
+    for (size_t i = count; i-- > 0 && to > i + 1;) {
+        pieces[--to] = pieces[i];
+        if (!rn_epk_middle(def, &pieces[i].range, &middle))
+            continue;
+        pieces[to].range.min = middle;
+        pieces[--to] = pieces[i];
+        pieces[to].range.max = middle;
+    }
+    return count + halved;
+}
+
+/* In rounds, until there are enough or none can be halved. */
 static size_t cut(const struct rn_pkdef *def, struct piece *pieces,
                   size_t count, size_t want)
 {
-    bool has_cut = true;
+    size_t before = 0;
 
-    while (count < want && has_cut) {
-        size_t before = count;
-        has_cut = false;
-        for (size_t i = before; i-- > 0 && count < want;) {
-            struct rn_epk middle;
-            if (!rn_epk_middle(def, &pieces[i].range, &middle))
-                continue;
-            memmove(&pieces[i + 2], &pieces[i + 1],
-                    (count - i - 1) * sizeof(*pieces));
-            pieces[i + 1] = pieces[i];
-            pieces[i].range.max = middle;
-            pieces[i + 1].range.min = middle;
-            count++;
-            has_cut = true;
-        }
+    while (count < want && count > before) {
+        before = count;
+        count = halve(def, pieces, count, want);
     }
     return count;
 }
