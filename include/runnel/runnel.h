@@ -20,6 +20,7 @@
  * A call that can fail returns a runnel_code, zero for success, and fills a
  * runnel_error if you gave one.  Out parameters are then untouched, unless the
  * function says otherwise.  `out` may be NULL where the answer is not wanted.
+ * An `_at` function gives NULL, or no bytes, behind the last.
  *
  * JSON is text.  A partition key is JSON too: "\"eu\"", "42", "null"; an array
  * for a hierarchical key.  Times are milliseconds since 1970, UTC; durations

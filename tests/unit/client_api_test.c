@@ -1,7 +1,7 @@
 /* client_api_test.c -- the calls of client.h at their edges.
  *
  * Goal: what the header promises holds where callers seldom go, such as
- * behind a failure in the middle of a query.
+ * behind a failure in the middle of a query, and for arguments that are absent.
  * Method: the public calls on a network whose answers are written here.
  */
 #include "client/api/client.h"
@@ -184,11 +184,119 @@ static void a_sum_goes_on_where_a_failure_interrupted_it(void **state)
         sum_after(failures);
 }
 
+/* ---- arguments ----------------------------------------------------------- */
+
+static void answer_changes(struct canned *c, struct rn_exchange *x, int n)
+{
+    (void)c;
+    (void)n;
+    if (rn_headers_find(&x->headers, RN_HEADER_A_IM).at)
+        canned_reply(x, 200, 0, "etag: \"7\"",
+                     "{\"_rid\":\"AbcdAKzQ9AY=\",\"Documents\":[{\"id\":\"1\","
+                     "\"pk\":1,\"_lsn\":7,\"_ts\":1}]}");
+    else
+        canned_reply(x, 200, 0, "", "{\"Documents\":[1]}");
+}
+
+static void what_is_not_wanted_need_not_be_taken(void **state)
+{
+    runnel_client_options client = { RUNNEL_CLIENT_INIT,
+                                     .endpoint = "http://localhost:1" };
+    runnel_query_options all = { RUNNEL_QUERY_INIT };
+    runnel_error error = { 0 };
+    runnel_query *query = NULL;
+    runnel_feed *feed = NULL;
+    struct opened o;
+
+    (void)state;
+    open_all(&o, answer_changes);
+    assert_int_equal(runnel_client_open(&client, NULL, &error), RUNNEL_OK);
+    assert_int_equal(runnel_container_open(&o.client, "d", "c", NULL, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_ranges_read(o.container, 0, NULL, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_query_open(o.container, &all, NULL, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_query_catalog(&o.client, NULL, &all, NULL, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_query_open(o.container, &all, &query, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_query_next(query, NULL, &error), RUNNEL_OK);
+    assert_int_equal(runnel_feed_open(o.container, NULL, NULL, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_feed_open(o.container, NULL, &feed, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_feed_next(feed, 0, NULL, &error), RUNNEL_OK);
+    assert_string_not_equal(runnel_feed_token(feed), "");
+    runnel_query_close(query);
+    runnel_feed_close(feed);
+    close_all(&o);
+}
+
+static void nothing_lies_behind_the_last(void **state)
+{
+    runnel_error error = { 0 };
+    runnel_batch *batch = NULL;
+    runnel_feed *feed = NULL;
+    struct opened o;
+
+    (void)state;
+    open_all(&o, answer_changes);
+    assert_int_equal(runnel_feed_open(o.container, NULL, &feed, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_feed_next(feed, 0, &batch, &error), RUNNEL_OK);
+    assert_int_equal(runnel_batch_count(batch), 1);
+    assert_int_equal(runnel_batch_at(batch, 0)->lsn, 7);
+    assert_null(runnel_batch_at(batch, 1));
+    assert_null(runnel_batch_at(batch, SIZE_MAX));
+    runnel_batch_close(batch);
+    runnel_feed_close(feed);
+    close_all(&o);
+}
+
+static void what_is_required_and_not_valid_is_refused(void **state)
+{
+    runnel_query_options all = { RUNNEL_QUERY_INIT };
+    runnel_error error = { 0 };
+    runnel_client *client = NULL;
+    runnel_query *query = NULL;
+    struct opened o;
+    int before;
+
+    (void)state;
+    open_all(&o, answer_changes);
+    before = o.net.requests;
+    assert_int_equal(runnel_client_open(NULL, &client, &error),
+                     RUNNEL_BAD_REQUEST);
+    assert_int_equal(runnel_database_create(&o.client, NULL, NULL, &error),
+                     RUNNEL_BAD_REQUEST);
+    assert_int_equal(
+        runnel_container_create(&o.client, "d", NULL, NULL, &error),
+        RUNNEL_BAD_REQUEST);
+    assert_int_equal(runnel_query_open(o.container, NULL, &query, &error),
+                     RUNNEL_BAD_REQUEST);
+    assert_int_equal(runnel_query_catalog(&o.client, "", &all, &query, &error),
+                     RUNNEL_BAD_REQUEST);
+    assert_int_equal(
+        runnel_query_catalog(&o.client, "a/b", &all, &query, &error),
+        RUNNEL_BAD_REQUEST);
+    assert_int_equal(
+        runnel_item_replace(o.container,
+                            runnel_text("{\"id\":\"a\\u0000b\",\"pk\":1}"),
+                            NULL, NULL, &error),
+        RUNNEL_BAD_REQUEST);
+    assert_int_equal(o.net.requests, before);
+    close_all(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_ranges_are_cut_in_little_time),
         cmocka_unit_test(a_sum_goes_on_where_a_failure_interrupted_it),
+        cmocka_unit_test(what_is_not_wanted_need_not_be_taken),
+        cmocka_unit_test(nothing_lies_behind_the_last),
+        cmocka_unit_test(what_is_required_and_not_valid_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

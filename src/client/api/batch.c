@@ -8,7 +8,7 @@ size_t runnel_batch_count(const runnel_batch *batch)
 
 const runnel_change *runnel_batch_at(const runnel_batch *batch, size_t i)
 {
-    return rn_batch_at(batch, i);
+    return i < batch->count ? rn_batch_at(batch, i) : NULL;
 }
 
 const char *runnel_batch_token(const runnel_batch *batch)

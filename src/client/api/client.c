@@ -17,8 +17,10 @@ runnel_code runnel_client_open(const runnel_client_options *options,
     rc = rn_account_open(options, NULL, &client->account, error);
     if (rc)
         rn_free(client);
-    else
+    else if (out)
         *out = client;
+    else
+        runnel_client_close(client);
     return rc;
 }
 

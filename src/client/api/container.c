@@ -18,8 +18,10 @@ runnel_code runnel_container_open(runnel_client *client, const char *database,
                                   &c->inner, error);
     if (rc)
         rn_free(c);
-    else
+    else if (out)
         *out = c;
+    else
+        runnel_container_close(c);
     return rc;
 }
 

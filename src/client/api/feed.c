@@ -25,15 +25,25 @@ runnel_code runnel_feed_open(runnel_container *container,
     code = rn_feed_cursor_open(container->inner, &known, &feed->cursor, error);
     if (code)
         rn_free(feed);
-    else
+    else if (out)
         *out = feed;
+    else
+        runnel_feed_close(feed);
     return code;
 }
 
 runnel_code runnel_feed_next(runnel_feed *feed, uint32_t wait_ms,
                              runnel_batch **out, runnel_error *error)
 {
-    return rn_feed_cursor_next(feed->cursor, wait_ms, out, error);
+    runnel_batch *batch = NULL;
+    runnel_code code =
+        rn_feed_cursor_next(feed->cursor, wait_ms, &batch, error);
+
+    if (!code && out)
+        *out = batch;
+    else
+        runnel_batch_close(batch);
+    return code;
 }
 
 const char *runnel_feed_token(const runnel_feed *feed)

@@ -101,7 +101,7 @@ runnel_code runnel_host_open(const runnel_host_options *options,
     if (!rc)
         rc = open_location(&o.leases, &h->leases, error);
     h->options.leases = h->leases;
-    if (rc)
+    if (rc || !out)
         runnel_host_close(h);
     else
         *out = h;

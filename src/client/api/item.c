@@ -83,6 +83,8 @@ static runnel_code take_id(struct item *it, runnel_error *error)
 
     if (rn_json_kind(&it->parsed, value) == RN_JSON_STRING)
         rc = rn_json_string_get(&it->parsed, value, &arena, &id);
+    if (!rc && id.len > 0 && memchr(id.at, '\0', id.len))
+        rc = RN_BAD_REQUEST;
     if (!rc)
         rc = rn_buf_add(&it->id, id);
     if (!rc)
@@ -90,7 +92,7 @@ static runnel_code take_id(struct item *it, runnel_error *error)
     rn_arena_release(&arena);
     if (rc == RN_BAD_REQUEST || rc == RN_TOO_LARGE)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
-                            "the item has no id, or one that is too long");
+                            "the item has no id, or one that is not valid");
     return rn_error_take(error, rc, NULL);
 }
 

@@ -150,7 +150,7 @@ runnel_code runnel_query_open(runnel_container *container,
     if (!rc)
         rc = make(rn_client_container_account(c), c, &o, &inner, q, error);
     rn_buf_release(&key);
-    if (rc)
+    if (rc || !out)
         runnel_query_close(q);
     else
         *out = q;
@@ -171,6 +171,8 @@ runnel_code runnel_query_catalog(runnel_client *client, const char *database,
     if (!rc && (o.range || o.partition_key))
         rc = rn_error_set(error, RUNNEL_BAD_REQUEST,
                           "the catalog has no partition keys");
+    if (!rc && database)
+        rc = rn_name_check(RN_KIND_DATABASE, database, error);
     if (!rc) {
         q = rn_new(sizeof(*q));
         rc = q ? RUNNEL_OK : rn_error_no_memory(error);
@@ -187,7 +189,7 @@ runnel_code runnel_query_catalog(runnel_client *client, const char *database,
     }
     if (!rc)
         rc = make(client->account, NULL, &o, &inner, q, error);
-    if (rc)
+    if (rc || !out)
         runnel_query_close(q);
     else
         *out = q;
@@ -220,11 +222,12 @@ runnel_code runnel_query_next(runnel_query *query, runnel_page **out,
         rn_free(page);
         return rc;
     }
-    if (over) {
+    if (over || !out) {
         runnel_page_close(page);
         page = NULL;
     }
-    *out = page;
+    if (out)
+        *out = page;
     return RUNNEL_OK;
 }
 

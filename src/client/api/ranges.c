@@ -119,7 +119,7 @@ static enum rn_code make(const struct rn_pkdef *def,
         rc = fill(r, pieces, count);
     }
     rn_free(pieces);
-    if (rc)
+    if (rc || !out)
         runnel_ranges_close(r);
     else
         *out = r;

@@ -150,7 +150,7 @@ runnel_code runnel_throughput_read(runnel_client *client, const char *database,
     struct offer offer = { 0 };
     runnel_code rc = find(client->account, database, container, &offer, error);
 
-    if (!rc)
+    if (!rc && out)
         *out = offer.throughput;
     release(&offer);
     return rc;

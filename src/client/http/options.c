@@ -7,6 +7,9 @@ runnel_code rn_options_copy(void *to, size_t size, const void *from,
     const unsigned char *bytes = from;
     size_t given;
 
+    if (!from)
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "an options struct is NULL that is required");
     memcpy(&given, from, sizeof(given));
     if (given < sizeof(given)) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,

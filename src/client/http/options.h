@@ -10,7 +10,7 @@
 #include "client/http/error.h"
 
 /* Fills `to`, whose size in this library is `size`.  RUNNEL_BAD_REQUEST if
- * `from` has no size, or members that this library does not know. */
+ * `from` is NULL, has no size, or members that this library does not know. */
 runnel_code rn_options_copy(void *to, size_t size, const void *from,
                             runnel_error *error) RUNNEL_CHECK;
 
