@@ -289,6 +289,59 @@ static void what_is_required_and_not_valid_is_refused(void **state)
     close_all(&o);
 }
 
+/* ---- throughput ---------------------------------------------------------- */
+
+/* A manual offer of 400 until it is migrated, then an autoscale one of 1000,
+ * until that is replaced. */
+static void answer_offers(struct canned *c, struct rn_exchange *x, int n)
+{
+    static const char *const bodies[] = {
+        "{\"Offers\":[{\"_rid\":\"o\",\"content\":{\"offerThroughput\":400}}]}",
+        "{\"Offers\":[{\"_rid\":\"o\",\"content\":{\"offerThroughput\":100,"
+        "\"offerAutopilotSettings\":{\"maxThroughput\":1000}}}]}",
+        "{\"Offers\":[{\"_rid\":\"o\",\"content\":{\"offerThroughput\":400,"
+        "\"offerAutopilotSettings\":{\"maxThroughput\":4000}}}]}",
+    };
+    int *step = c->context;
+
+    (void)n;
+    if (!strstr(x->url.at, "/offers")) {
+        canned_reply(x, 200, 0, "", container_body);
+    } else if (strcmp(x->method, "PUT") == 0) {
+        bool migrates = rn_headers_find(&x->headers, RN_HEADER_TO_AUTOSCALE).at;
+
+        assert_true(migrates == (*step == 0));
+        assert_non_null(memmem(x->body.at, x->body.len, "4000", 4));
+        ++*step;
+        canned_reply(x, 200, 0, "", "{}");
+    } else {
+        canned_reply(x, 200, 0, "", bodies[*step]);
+    }
+}
+
+static void a_migrated_throughput_is_what_was_asked_for(void **state)
+{
+    runnel_throughput t = { .units = 4000, .is_autoscale = true };
+    runnel_error error = { 0 };
+    runnel_client client;
+    struct canned net;
+    int step = 0;
+
+    (void)state;
+    canned_init(&net, answer_offers, &step);
+    assert_int_equal(canned_open(&net, NULL, &client.account, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_throughput_replace(&client, "d", "c", t, &error),
+                     RUNNEL_OK);
+    assert_int_equal(step, 2);
+    assert_int_equal(runnel_throughput_read(&client, "d", "c", NULL, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_throughput_read(&client, "d", "c", &t, &error),
+                     RUNNEL_OK);
+    assert_int_equal(t.units, 4000);
+    rn_account_unref(client.account);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +350,7 @@ int main(void)
         cmocka_unit_test(what_is_not_wanted_need_not_be_taken),
         cmocka_unit_test(nothing_lies_behind_the_last),
         cmocka_unit_test(what_is_required_and_not_valid_is_refused),
+        cmocka_unit_test(a_migrated_throughput_is_what_was_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,25 +185,25 @@ static runnel_code print_offer(const struct offer *o, runnel_throughput t,
     return rn_error_take(error, rn_json_out_finish(&p), NULL);
 }
 
-runnel_code runnel_throughput_replace(runnel_client *client,
-                                      const char *database,
-                                      const char *container,
-                                      runnel_throughput throughput,
-                                      runnel_error *error)
+/* `*is_migrated`: from manual to autoscale, or back. */
+static runnel_code replace(struct rn_account *account, const char *database,
+                           const char *container, runnel_throughput throughput,
+                           bool *is_migrated, runnel_error *error)
 {
     struct rn_link link = { .kind = RN_KIND_OFFER, .depth = 1 };
     struct rn_buf body = RN_BUF_INIT(BODY_MAX);
     struct offer offer = { 0 };
     struct rn_client_call call;
-    runnel_code rc = find(client->account, database, container, &offer, error);
+    runnel_code rc = find(account, database, container, &offer, error);
 
     if (!rc)
         rc = print_offer(&offer, throughput, &body, error);
     link.ids[0] = rn_json_text(
         &offer.j, rn_json_find(&offer.j, offer.at, RN_LIT("_rid")));
-    rn_client_call_init(&call, client->account, "PUT", RN_EFFECT_WRITE, &link);
+    rn_client_call_init(&call, account, "PUT", RN_EFFECT_WRITE, &link);
     call.request.body = rn_buf_view(&body);
-    if (!rc && throughput.is_autoscale != offer.throughput.is_autoscale) {
+    *is_migrated = throughput.is_autoscale != offer.throughput.is_autoscale;
+    if (!rc && *is_migrated) {
         rc = rn_headers_add(&call.request.headers,
                             throughput.is_autoscale ? RN_HEADER_TO_AUTOSCALE
                                                     : RN_HEADER_TO_MANUAL,
@@ -212,5 +212,23 @@ runnel_code runnel_throughput_replace(runnel_client *client,
     rc = rn_client_call_finish(&call, rc, NULL, error);
     rn_buf_release(&body);
     release(&offer);
+    return rc;
+}
+
+/* The service chooses the units of a migration, so a second request sets them.
+ */
+runnel_code runnel_throughput_replace(runnel_client *client,
+                                      const char *database,
+                                      const char *container,
+                                      runnel_throughput throughput,
+                                      runnel_error *error)
+{
+    bool is_migrated = false;
+    runnel_code rc = replace(client->account, database, container, throughput,
+                             &is_migrated, error);
+
+    if (!rc && is_migrated)
+        rc = replace(client->account, database, container, throughput,
+                     &is_migrated, error);
     return rc;
 }
