@@ -30,6 +30,7 @@ struct opened {
     struct canned net;
     runnel_client client;
     runnel_container *container;
+    const char *definition;
     canned_fn *documents; /* answers what is asked of the container's items */
     int failures;         /* that are left */
 };
@@ -46,7 +47,7 @@ static void serve(struct canned *c, struct rn_exchange *x, int n)
     } else if (strstr(x->url.at, "/docs")) {
         o->documents(c, x, n);
     } else {
-        canned_reply(x, 200, 0, "", container_body);
+        canned_reply(x, 200, 0, "", o->definition);
     }
 }
 
@@ -56,7 +57,8 @@ static void open_all(struct opened *o, canned_fn *documents)
                                       .retry_limit = RUNNEL_OFF };
     runnel_error error = { 0 };
 
-    *o = (struct opened){ .documents = documents };
+    *o =
+        (struct opened){ .definition = container_body, .documents = documents };
     canned_init(&o->net, serve, o);
     assert_int_equal(canned_open(&o->net, &options, &o->client.account, &error),
                      RUNNEL_OK);
@@ -182,6 +184,91 @@ static void a_sum_goes_on_where_a_failure_interrupted_it(void **state)
     (void)state;
     for (int failures = 1; failures < 4; failures++)
         sum_after(failures);
+}
+
+/* ---- keys of deleted items ------------------------------------------------
+ */
+
+#define DEFINITION(kind, paths)                                                \
+    "{\"id\":\"c\",\"_rid\":\"AbcdAKzQ9AY=\",\"partitionKey\":{"               \
+    "\"paths\":" paths ",\"kind\":\"" kind "\",\"version\":2}}"
+#define HASH(path) DEFINITION("Hash", "[\"" path "\"]")
+#define MULTIHASH DEFINITION("MultiHash", "[\"/a\",\"/b/c\"]")
+
+static const struct {
+    const char *definition;
+    const char *metadata; /* what the server says of the key */
+    const char *key;
+} deleted[] = {
+    { HASH("/pk"), "{\"pk\":\"x\"}", "\"x\"" },
+    { HASH("/pk"), "{\"pk\":null}", "null" },
+    { HASH("/pk"), "{}", "{}" },
+    { HASH("/pk"), "{\"pk\":{\"x\":1}}", "{}" },
+    { HASH("/pk"), "{\"pk\":[1]}", "{}" },
+    { HASH("/a/pk"), "{\"a/pk\":1}", "1" },
+    { HASH("/a/pk"), "{\"pk\":1}", "1" },
+    { MULTIHASH, "{\"a\":1,\"b/c\":2}", "[1,2]" },
+    { MULTIHASH, "{\"b/c\":2,\"a\":1}", "[1,2]" },
+    { MULTIHASH, "{\"b/c\":\"x\"}", "[{},\"x\"]" },
+    { MULTIHASH, "{\"a\":null}", "[null,{}]" },
+    { MULTIHASH, "{\"a\":[],\"c\":true}", "[{},true]" },
+    { MULTIHASH, "{}", "[{},{}]" },
+    { MULTIHASH, "[1,\"x\"]", "[1,\"x\"]" },
+};
+
+static const char *said_of_key;
+
+static void answer_delete(struct canned *c, struct rn_exchange *x, int n)
+{
+    char body[400];
+
+    (void)c;
+    (void)n;
+    snprintf(body, sizeof(body),
+             "{\"_rid\":\"AbcdAKzQ9AY=\",\"Documents\":[{\"current\":{},"
+             "\"metadata\":{\"operationType\":\"delete\",\"lsn\":9,\"crts\":5,"
+             "\"id\":\"1\",\"partitionKey\":%s}}]}",
+             said_of_key);
+    if (strcmp(rn_headers_find(&x->headers, "if-none-match").at, "*") == 0)
+        canned_reply(x, 304, 0, "etag: \"8\"", "");
+    else
+        canned_reply(x, 200, 0, "etag: \"9\"", body);
+}
+
+/* The key is that of the item while it was there: what has no value, or none
+ * that a key may have, is undefined. */
+static void a_deleted_item_has_the_key_that_it_had(void **state)
+{
+    const runnel_feed_options options = { RUNNEL_FEED_INIT,
+                                          .mode = RUNNEL_FEED_ALL,
+                                          .start = RUNNEL_START_NOW };
+    runnel_error error = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(deleted) / sizeof(deleted[0]); i++) {
+        runnel_batch *batch = NULL;
+        runnel_feed *feed = NULL;
+        const runnel_change *change;
+        struct opened o;
+
+        open_all(&o, answer_delete);
+        o.definition = deleted[i].definition;
+        said_of_key = deleted[i].metadata;
+        assert_int_equal(runnel_feed_open(o.container, &options, &feed, &error),
+                         RUNNEL_OK);
+        while (!batch || runnel_batch_count(batch) == 0) {
+            runnel_batch_close(batch);
+            if (runnel_feed_next(feed, 0, &batch, &error))
+                fail_msg("%s: %s", said_of_key, error.message);
+        }
+        change = runnel_batch_at(batch, 0);
+        assert_int_equal(change->kind, RUNNEL_DELETED);
+        assert_string_equal(change->partition_key.at, deleted[i].key);
+        assert_int_equal(change->partition_key.len, strlen(deleted[i].key));
+        runnel_batch_close(batch);
+        runnel_feed_close(feed);
+        close_all(&o);
+    }
 }
 
 /* ---- arguments ----------------------------------------------------------- */
@@ -347,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_ranges_are_cut_in_little_time),
         cmocka_unit_test(a_sum_goes_on_where_a_failure_interrupted_it),
+        cmocka_unit_test(a_deleted_item_has_the_key_that_it_had),
         cmocka_unit_test(what_is_not_wanted_need_not_be_taken),
         cmocka_unit_test(nothing_lies_behind_the_last),
         cmocka_unit_test(what_is_required_and_not_valid_is_refused),

@@ -8,6 +8,7 @@ enum {
     NAMES_MAX = 1 << 25,
     ARENA_MAX = 512 << 20,
     KEY_MAX = 4 * RN_PK_TEXT_MAX,
+    PATH_BYTES_MAX = 64 << 10,
 };
 
 /* The state of parsing a page. */
@@ -104,11 +105,56 @@ static runnel_code key_extract(struct parsing *p, uint32_t document,
     return key_print(p, &pk, change);
 }
 
-/* The key of a deleted document: an object with a member for each path. */
-static runnel_code key_collect(struct parsing *p, uint32_t object,
+/* The value of a component in the metadata of a delete: the member that is
+ * called as the path without its first slash or, at other servers, as its last
+ * name; or an array has it in its place. */
+static enum rn_code component_find(struct parsing *p, uint32_t key, size_t i,
+                                   uint32_t *out)
+{
+    const struct rn_json_path *path = &p->options->key->paths[i];
+    struct rn_buf name = RN_BUF_INIT(PATH_BYTES_MAX);
+    enum rn_code rc = RN_OK;
+
+    if (rn_json_kind(&p->json, key) == RN_JSON_ARRAY) {
+        *out = rn_json_at(&p->json, key, (uint32_t)i);
+        return RN_OK;
+    }
+    for (uint32_t k = 0; !rc && k < path->count; k++) {
+        rc = rn_buf_add(&name, k ? RN_LIT("/") : RN_LIT(""));
+        if (!rc)
+            rc = rn_buf_add(&name, path->names[k]);
+    }
+    if (!rc)
+        *out = rn_json_find(&p->json, key, rn_buf_view(&name));
+    if (!rc && *out == RN_JSON_NONE && path->count > 0)
+        *out = rn_json_find(&p->json, key, path->names[path->count - 1]);
+    rn_buf_release(&name);
+    return rc;
+}
+
+/* As in a document, what is absent or has members is an undefined component. */
+static enum rn_code component_print(struct parsing *p, uint32_t key, size_t i)
+{
+    struct rn_json_out o = RN_JSON_OUT_INIT(&p->key);
+    uint32_t value = RN_JSON_NONE;
+    enum rn_code rc = rn_buf_add(&p->key, i ? RN_LIT(",") : RN_LIT(""));
+    enum rn_json_kind kind;
+
+    if (!rc)
+        rc = component_find(p, key, i, &value);
+    if (rc)
+        return rc;
+    kind = rn_json_kind(&p->json, value);
+    if (kind == RN_JSON_UNDEFINED || kind == RN_JSON_ARRAY ||
+        kind == RN_JSON_OBJECT)
+        return rn_buf_add(&p->key, RN_LIT("{}"));
+    rn_json_out_value(&o, &p->json, value);
+    return rn_json_out_finish(&o);
+}
+
+static runnel_code key_collect(struct parsing *p, uint32_t key,
                                runnel_change *change)
 {
-    struct rn_json_walk w = rn_json_walk_begin(&p->json, object);
     struct rn_buf *text = &p->key;
     struct rn_pk pk;
     struct rn_err err;
@@ -116,15 +162,8 @@ static runnel_code key_collect(struct parsing *p, uint32_t object,
 
     rn_buf_clear(text);
     rc = rn_buf_add(text, RN_LIT("["));
-    for (bool is_first = true; !rc && rn_json_walk_next(&w); is_first = false) {
-        struct rn_json_out o = RN_JSON_OUT_INIT(text);
-
-        if (!is_first)
-            rc = rn_buf_add(text, RN_LIT(","));
-        rn_json_out_value(&o, &p->json, w.value);
-        if (!rc)
-            rc = rn_json_out_finish(&o);
-    }
+    for (size_t i = 0; !rc && i < p->options->key->count; i++)
+        rc = component_print(p, key, i);
     if (!rc)
         rc = rn_buf_add(text, RN_LIT("]"));
     if (rc)
