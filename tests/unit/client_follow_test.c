@@ -112,7 +112,8 @@ static void scope_find(struct run *r)
     struct rn_scope scope = RN_SCOPE_INIT;
     struct rn_definition *d = NULL;
 
-    check(r, !rn_client_container_define(r->w.container, &d, NULL), "define");
+    check(r, !rn_client_container_define(r->w.container, NULL, &d, NULL),
+          "define");
     check(r,
           !rn_scope_resolve(r->options.range, r->options.partition_key, d, NULL,
                             &scope, NULL),

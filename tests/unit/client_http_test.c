@@ -246,6 +246,48 @@ static void a_cancelled_container_leaves_the_others_alone(void **state)
     peer_close(&peer);
 }
 
+static void *block_in_feed(void *context)
+{
+    runnel_batch *batch = NULL;
+    runnel_error error = { 0 };
+    runnel_code rc = runnel_feed_next(context, 60000, &batch, &error);
+
+    assert_null(batch);
+    return rc == RUNNEL_CANCELLED ? context : NULL;
+}
+
+/* The first next reads the container's definition and ranges, too. */
+static void a_feed_is_cancelled_before_its_first_answer(void **state)
+{
+    runnel_client_options o = { RUNNEL_CLIENT_INIT, .timeout_ms = 60000 };
+    int64_t begun = now_ms();
+    runnel_container *c = NULL;
+    runnel_feed *feed = NULL;
+    runnel_error error = { 0 };
+    runnel_client *client;
+    struct peer peer;
+    pthread_t thread;
+    void *cancelled;
+
+    (void)state;
+    peer_open(&peer, be_silent, NULL);
+    client = open_at(&peer, o);
+    assert_int_equal(runnel_container_open(client, "d", "c", &c, &error),
+                     RUNNEL_OK);
+    assert_int_equal(runnel_feed_open(c, NULL, &feed, &error), RUNNEL_OK);
+    assert_int_equal(pthread_create(&thread, NULL, block_in_feed, feed), 0);
+    while (peer.requests == 0 && now_ms() - begun < 30000)
+        sched_yield();
+    runnel_feed_cancel(feed);
+    pthread_join(thread, &cancelled);
+    assert_non_null(cancelled);
+    assert_true(now_ms() - begun < 30000);
+    runnel_feed_close(feed);
+    runnel_container_close(c);
+    runnel_client_close(client);
+    peer_close(&peer);
+}
+
 /* A pause between two attempts ends, too. */
 static enum peer_then be_full(struct peer *p, struct rn_view request, int n,
                               struct rn_buf *out)
@@ -389,6 +431,7 @@ int main(void)
         cmocka_unit_test(nobody_listening_is_unreachable),
         cmocka_unit_test(a_blocked_call_is_cancelled_from_another_thread),
         cmocka_unit_test(a_cancelled_container_leaves_the_others_alone),
+        cmocka_unit_test(a_feed_is_cancelled_before_its_first_answer),
         cmocka_unit_test(a_pause_between_attempts_is_cancelled),
         cmocka_unit_test(the_environment_and_signals_are_left_alone),
         cmocka_unit_test(a_request_has_what_the_protocol_wants),

@@ -242,6 +242,7 @@ runnel_code rn_client_container_learn(struct rn_client_container *c,
 }
 
 runnel_code rn_client_container_define(struct rn_client_container *c,
+                                       const struct rn_cancel *cancel,
                                        struct rn_definition **out,
                                        runnel_error *error)
 {
@@ -254,7 +255,7 @@ runnel_code rn_client_container_define(struct rn_client_container *c,
     if (d)
         return RUNNEL_OK;
     rn_client_call_init(&call, c->account, "GET", RN_EFFECT_READ, &link);
-    call.cancel = &c->cancel;
+    call.cancel = cancel ? cancel : &c->cancel;
     rc = rn_client_call_run(&call, error);
     if (!rc)
         rc = rn_client_container_learn(c, rn_buf_view(&call.exchange.answer),
@@ -308,6 +309,7 @@ void rn_client_container_reroute(struct rn_client_container *c)
 /* One page of ranges behind `*map`, which it replaces; `*more` is false when
  * there is nothing new. */
 static runnel_code read_ranges(struct rn_client_container *c,
+                               const struct rn_cancel *cancel,
                                struct rn_routing **map, bool *more,
                                runnel_error *error)
 {
@@ -319,7 +321,7 @@ static runnel_code read_ranges(struct rn_client_container *c,
 
     *more = false;
     rn_client_call_init(&call, c->account, "GET", RN_EFFECT_READ, &link);
-    call.cancel = &c->cancel;
+    call.cancel = cancel ? cancel : &c->cancel;
     rc = rn_headers_add(&call.request.headers, RN_HEADER_A_IM,
                         RN_LIT("Incremental feed"), error);
     if (!rc)
@@ -347,6 +349,7 @@ static runnel_code read_ranges(struct rn_client_container *c,
 
 /* Reads all that is new since `base`, or everything.  The caller unrefs it. */
 static runnel_code read_map(struct rn_client_container *c,
+                            const struct rn_cancel *cancel,
                             struct rn_routing *base, struct rn_routing **out,
                             runnel_error *error)
 {
@@ -355,7 +358,7 @@ static runnel_code read_map(struct rn_client_container *c,
     runnel_code rc = RUNNEL_OK;
 
     for (int i = 0; !rc && more && i < RANGE_READS_MAX; i++)
-        rc = read_ranges(c, &map, &more, error);
+        rc = read_ranges(c, cancel, &map, &more, error);
     if (!rc && (!map || !rn_routing_is_complete(map))) {
         rc = rn_error_set(error, RUNNEL_BUSY,
                           "the partition key ranges of the container have a "
@@ -381,6 +384,7 @@ static void keep_map(struct rn_client_container *c, struct rn_routing *map)
 }
 
 runnel_code rn_client_container_route(struct rn_client_container *c,
+                                      const struct rn_cancel *cancel,
                                       const struct rn_routing *stale,
                                       struct rn_routing **out,
                                       runnel_error *error)
@@ -401,7 +405,7 @@ runnel_code rn_client_container_route(struct rn_client_container *c,
     for (int i = 0; rc == RUNNEL_BUSY && i < MAP_READS_MAX; i++) {
         if (i > 1)
             env->ops->sleep(env, MAP_PAUSE_NS);
-        rc = read_map(c, i == 0 ? base : NULL, &map, error);
+        rc = read_map(c, cancel, i == 0 ? base : NULL, &map, error);
     }
     rn_routing_unref(base);
     if (rc)

@@ -54,8 +54,10 @@ struct rn_link rn_client_container_item(const struct rn_client_container *c,
                                         const char *id);
 
 /* The definition, read at the first call and after rn_client_container_forget.
- * Blocks for at most one request.  The caller unrefs it. */
+ * Blocks for at most one request, unless `cancel` is set; NULL: the
+ * container's. The caller unrefs it. */
 runnel_code rn_client_container_define(struct rn_client_container *c,
+                                       const struct rn_cancel *cancel,
                                        struct rn_definition **out,
                                        runnel_error *error) RUNNEL_CHECK;
 /* The same for a caller that has read it itself, without blocking: `body` is
@@ -72,8 +74,10 @@ void rn_client_container_rid(struct rn_client_container *c, char out[32]);
 void rn_client_container_forget(struct rn_client_container *c);
 
 /* The routing map, read at the first call and, if `stale` is the current one,
- * again: incrementally.  Blocks for the requests.  The caller unrefs it. */
+ * again: incrementally.  Blocks for the requests, with `cancel` as above.  The
+ * caller unrefs it. */
 runnel_code rn_client_container_route(struct rn_client_container *c,
+                                      const struct rn_cancel *cancel,
                                       const struct rn_routing *stale,
                                       struct rn_routing **out,
                                       runnel_error *error) RUNNEL_CHECK;

@@ -104,9 +104,11 @@ static runnel_code begin(struct bulk *b, runnel_error *error)
         return rn_error_no_memory(error);
     rc = rn_results_new(b->count, &b->results, error);
     if (!rc)
-        rc = rn_client_container_define(b->container, &b->definition, error);
+        rc = rn_client_container_define(b->container, NULL, &b->definition,
+                                        error);
     if (!rc)
-        rc = rn_client_container_route(b->container, NULL, &b->map, error);
+        rc =
+            rn_client_container_route(b->container, NULL, NULL, &b->map, error);
     for (size_t i = 0; !rc && i < b->count; i++) {
         rc = place(b, i, error);
         if (rc)
@@ -406,7 +408,8 @@ static runnel_code run(struct bulk *b, runnel_error *error)
             rc =
                 rn_error_set(error, RUNNEL_CANCELLED, "the call was cancelled");
         } else {
-            rc = rn_client_container_route(b->container, NULL, &map, error);
+            rc = rn_client_container_route(b->container, NULL, NULL, &map,
+                                           error);
         }
         if (rc)
             break;

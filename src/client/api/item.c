@@ -150,7 +150,7 @@ static runnel_code add_key(struct item *it, struct rn_headers *h,
     if (given || !kinds[it->kind].has_item) {
         rc = rn_key_print(it->container, given, &key, error);
     } else {
-        rc = rn_client_container_define(it->container, &d, error);
+        rc = rn_client_container_define(it->container, NULL, &d, error);
         if (!rc)
             rc = rn_key_extract(d, &it->parsed, &key, error);
         rn_definition_unref(d);

@@ -10,7 +10,7 @@ static runnel_code print_none(struct rn_client_container *c, struct rn_buf *out,
 {
     struct rn_definition *d = NULL;
     struct rn_pk pk = { 0 };
-    runnel_code rc = rn_client_container_define(c, &d, error);
+    runnel_code rc = rn_client_container_define(c, NULL, &d, error);
 
     if (rc)
         return rc;

@@ -32,7 +32,7 @@ static runnel_code add_key(struct rn_client_container *c, const char *json,
     runnel_code rc = rn_key_print(c, json, text, error);
 
     if (!rc)
-        rc = rn_client_container_define(c, &d, error);
+        rc = rn_client_container_define(c, NULL, &d, error);
     if (!rc) {
         code = rn_pk_parse(rn_buf_view(text), &arena, &pk, &err);
         if (!code && d->key.kind == RN_PKDEF_MULTIHASH &&

@@ -136,11 +136,12 @@ runnel_code runnel_ranges_read(runnel_container *container, size_t at_least,
     if (at_least > RANGES_MAX)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "at_least is more than %d", RANGES_MAX);
-    rc = rn_client_container_define(container->inner, &d, error);
+    rc = rn_client_container_define(container->inner, NULL, &d, error);
     /* "Now" is not what was cached: what is new is asked for. */
     stale = rn_client_container_routing(container->inner);
     if (!rc)
-        rc = rn_client_container_route(container->inner, stale, &map, error);
+        rc = rn_client_container_route(container->inner, NULL, stale, &map,
+                                       error);
     if (!rc)
         rc = rn_error_take(error, make(&d->key, map, at_least, out), NULL);
     rn_routing_unref(stale);

@@ -201,9 +201,11 @@ runnel_code rn_feed_cursor_prepare(struct rn_feed_cursor *c,
         return c->is_replaced ? rn_feed_cursor_check_rid(c, "", error)
                               : RUNNEL_OK;
     if (!c->definition)
-        code = rn_client_container_define(c->container, &c->definition, error);
+        code = rn_client_container_define(c->container, &c->cancel,
+                                          &c->definition, error);
     if (!code && !c->map)
-        code = rn_client_container_route(c->container, NULL, &c->map, error);
+        code = rn_client_container_route(c->container, &c->cancel, NULL,
+                                         &c->map, error);
     if (!code && !c->transport)
         code = rn_pool_take_own(pool, &c->transport, error);
     if (code)
@@ -234,8 +236,8 @@ runnel_code rn_feed_cursor_prepare(struct rn_feed_cursor *c,
 static runnel_code map_refresh(struct rn_feed_cursor *c, runnel_error *error)
 {
     struct rn_routing *map = NULL;
-    runnel_code code =
-        rn_client_container_route(c->container, c->map, &map, error);
+    runnel_code code = rn_client_container_route(c->container, &c->cancel,
+                                                 c->map, &map, error);
 
     if (code)
         return code;
@@ -327,7 +329,8 @@ runnel_code rn_feed_cursor_check_rid(struct rn_feed_cursor *c, const char *rid,
      * another container. */
     rn_client_container_rid(c->container, known);
     if (rid[0] == '\0' && known[0] == '\0') {
-        code = rn_client_container_define(c->container, &now, error);
+        code =
+            rn_client_container_define(c->container, &c->cancel, &now, error);
         if (!code)
             rid = now->rid;
     } else if (rid[0] == '\0') {

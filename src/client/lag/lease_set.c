@@ -45,7 +45,7 @@ runnel_code rn_lease_set_open(struct rn_lease_set *s,
                                                    &options, &s->store, error);
     }
     if (!rc)
-        rc = rn_client_container_define(source, &s->definition, error);
+        rc = rn_client_container_define(source, NULL, &s->definition, error);
     if (!rc)
         rc = rn_listing_base(set->name, source, s->definition->rid, s->base,
                              error);
@@ -112,7 +112,8 @@ runnel_code rn_lease_set_list(struct rn_lease_set *s, struct rn_listing *out,
 runnel_code rn_lease_set_route(struct rn_lease_set *s, struct rn_listing *out,
                                struct rn_routing **map, runnel_error *error)
 {
-    runnel_code rc = rn_client_container_route(s->source, NULL, map, error);
+    runnel_code rc =
+        rn_client_container_route(s->source, NULL, NULL, map, error);
 
     if (!rc)
         rc = rn_lease_set_list(s, out, error);

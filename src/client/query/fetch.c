@@ -96,7 +96,8 @@ runnel_code rn_client_query_add_sources(struct rn_client_query *q, size_t at,
 {
     struct rn_routing *map = NULL;
     size_t first, count;
-    runnel_code rc = rn_client_container_route(q->container, NULL, &map, error);
+    runnel_code rc =
+        rn_client_container_route(q->container, NULL, NULL, &map, error);
 
     if (rc)
         return rc;
@@ -179,7 +180,7 @@ static runnel_code plan(struct rn_client_query *q, double *charge,
             *error = refused;
         return rc;
     }
-    other = rn_client_container_route(q->container, NULL, &map, error);
+    other = rn_client_container_route(q->container, NULL, NULL, &map, error);
     if (other)
         return other;
     if ((rc == RUNNEL_UNSUPPORTED || rc == RUNNEL_BAD_REQUEST) &&
