@@ -104,7 +104,8 @@ void runnel_batch_explain(const runnel_batch *batch, const char *why);
  * Blocks for one request.  RUNNEL_LEASE_LOST if the lease is no longer ours.
  * `transaction` goes to the replace function of your own lease store, on this
  * thread; NULL: none.  If you do not commit it, return RUNNEL_AGAIN: the
- * position is then read back from the store. */
+ * position is then read back from the store.  Of a page that was bisected, or
+ * of which changes are marked, the position is stored with the last part. */
 runnel_code runnel_batch_checkpoint(const runnel_batch *batch,
                                     void *transaction,
                                     runnel_error *error) RUNNEL_CHECK;
@@ -296,7 +297,9 @@ typedef struct runnel_processor_options {
     uint32_t retry_delay_max_ms;    /**< 0: 60000 */
     runnel_exhausted exhausted;     /**< 0: RUNNEL_BLOCK */
     runnel_container *dead_letters; /**< keyed by /id; or use a callback */
-    bool whole_batch;               /**< never bisect: judge the batch as one */
+    /** Never bisect: judge the batch as one.  Always so with manual_checkpoint
+     * and a lease_store: a transaction has the position of all of it. */
+    bool whole_batch;
 
     uint32_t stuck_ms;   /**< event if a handler or read is slower; 0: 60000 */
     uint32_t give_up_ms; /**< then release its lease; 0: 600000 */

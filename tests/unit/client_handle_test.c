@@ -695,6 +695,152 @@ static void a_manual_checkpoint_is_stored_and_nothing_else(void **state)
     hosts_stop(&h, 0);
 }
 
+/* Stores what it is done with; fails on 7. */
+static runnel_verdict checkpoint_all_but_7(struct hosts_host *host,
+                                           const char *lease,
+                                           const runnel_batch *batch)
+{
+    runnel_error error = { 0 };
+
+    if (fail_on_7(host, lease, batch) == RUNNEL_AGAIN)
+        return RUNNEL_AGAIN;
+    if (runnel_batch_checkpoint(batch, NULL, &error))
+        fail_msg("%s", error.message);
+    return RUNNEL_DONE;
+}
+
+static void a_checkpoint_of_a_part_does_not_skip_the_rest(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = checkpoint_all_but_7;
+    o.manual_checkpoint = true;
+    o.retry_delay_ms = o.retry_delay_max_ms = 100;
+    hosts_put(&h, 0, 10); /* a page, which is bisected */
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 20000);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_BLOCKED], 1);
+    assert_int_equal(h.seen[6], 0);
+    hosts_kill(&h, 0);
+    h.judge = NULL;
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 60000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static runnel_verdict mark_7_and_checkpoint(struct hosts_host *host,
+                                            const char *lease,
+                                            const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    for (size_t i = 0; i < runnel_batch_count(batch); i++)
+        if (id_at(batch, i) == 7)
+            runnel_batch_mark(batch, i, RUNNEL_AGAIN);
+    if (runnel_batch_checkpoint(batch, NULL, NULL))
+        fail_msg("no checkpoint");
+    return RUNNEL_DONE;
+}
+
+static void a_checkpoint_does_not_skip_what_is_marked(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = mark_7_and_checkpoint;
+    o.manual_checkpoint = true;
+    hosts_put(&h, 0, 10);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    assert_true(h.delivered[7] > 1);
+    hosts_kill(&h, 0);
+    h.judge = NULL;
+    h.handled[7] = 0;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 20000);
+    assert_true(h.handled[7] > 0);
+    hosts_stop(&h, 0);
+}
+
+/* Keeps in memory what it gets, so nothing of it may be stored. */
+static runnel_verdict reject_7_only(struct hosts_host *host, const char *lease,
+                                    const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    for (size_t i = 0; i < runnel_batch_count(batch); i++)
+        if (id_at(batch, i) == 7)
+            runnel_batch_mark(batch, i, RUNNEL_REJECT);
+    return RUNNEL_DONE;
+}
+
+static void a_skipped_change_is_no_checkpoint_of_its_page(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = reject_7_only;
+    o.manual_checkpoint = true;
+    o.exhausted = RUNNEL_SKIP;
+    hosts_put(&h, 0, 10);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 20000); /* renewals */
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_SKIPPED], 1);
+    assert_non_null(
+        strstr(hosts_lease(&h, "0")->json, "\"ContinuationToken\":null"));
+    hosts_stop(&h, 0);
+}
+
+static runnel_verdict take_back_without_checkpoint(struct hosts_host *host,
+                                                   const char *lease,
+                                                   const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    failures += runnel_batch_checkpoint(batch, NULL, NULL) != RUNNEL_OK;
+    return RUNNEL_AGAIN; /* in any case */
+}
+
+static bool has_failed(struct hosts *all)
+{
+    (void)all;
+    return failures > 0;
+}
+
+static void a_checkpoint_that_failed_is_not_stored_later(void **state)
+{
+    static const struct hosts_fault refusal = { .method = "PUT",
+                                                .part =
+                                                    "ContinuationToken\":\"",
+                                                .status = 413,
+                                                .times = 1 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = take_back_without_checkpoint;
+    o.manual_checkpoint = true;
+    o.retry_delay_ms = o.retry_delay_max_ms = 60000;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    hosts_refuse(&h, &refusal);
+    hosts_put(&h, 0, 10);
+    hosts_until(&h, has_failed, 20000);
+    hosts_run(&h, 20000); /* renewals */
+    assert_int_equal(failures, 1);
+    hosts_kill(&h, 0);
+    h.judge = NULL;
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 60000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 /* ---- handlers that do not end -------------------------------------------- */
 
 static runnel_verdict yield_once(struct hosts_host *host, const char *lease,
@@ -827,6 +973,10 @@ int main(void)
         CASE(an_idle_lease_is_renewed),
         CASE(checkpoints_by_count_and_by_time),
         CASE(a_manual_checkpoint_is_stored_and_nothing_else),
+        CASE(a_checkpoint_of_a_part_does_not_skip_the_rest),
+        CASE(a_checkpoint_does_not_skip_what_is_marked),
+        CASE(a_skipped_change_is_no_checkpoint_of_its_page),
+        CASE(a_checkpoint_that_failed_is_not_stored_later),
         CASE(a_yielded_lease_is_released_and_taken_again),
         CASE(a_stuck_handler_loses_its_lease),
         CASE(a_stop_gives_up_batches_after_its_deadline),

@@ -177,6 +177,7 @@ struct sink {
     runnel_lease_store *inner;
     unsigned transactions;
     bool is_broken;
+    bool is_undone; /* transactions are rolled back after their writes */
 };
 
 static runnel_code sink_list(void *context, const char *prefix,
@@ -206,6 +207,10 @@ static runnel_code sink_replace(void *context, void *transaction,
     if (transaction && s->is_broken)
         return RUNNEL_BUSY;
     s->transactions += transaction != NULL;
+    if (transaction && s->is_undone) {
+        snprintf(etag, 64, "undone");
+        return RUNNEL_OK;
+    }
     return s->inner->replace(s->inner->context, NULL, record, etag, error);
 }
 
@@ -255,7 +260,7 @@ static void a_checkpoint_joins_the_programs_transaction(void **state)
     assert_true(h.deliveries >= 30);
     assert_false(hosts_all_seen(&h));
     sink.is_broken = false;
-    hosts_until(&h, hosts_all_seen, 60000);
+    hosts_until(&h, hosts_all_seen, 120000); /* it is blocked by now */
     assert_int_equal(sink.transactions, 2);
     hosts_stop(&h, 0);
     /* A new host begins behind the second transaction. */
@@ -265,6 +270,105 @@ static void a_checkpoint_joins_the_programs_transaction(void **state)
     assert_int_equal(h.deliveries, 0);
     hosts_stop(&h, 1);
     hosts_check(&h);
+    close_memory(sink.inner);
+}
+
+static uint32_t last_attempt;
+
+static runnel_verdict roll_back(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    last_attempt = runnel_batch_attempt(batch);
+    if (runnel_batch_checkpoint(batch, &sink, NULL))
+        fail_msg("no checkpoint");
+    return RUNNEL_AGAIN;
+}
+
+static void a_transaction_that_is_rolled_back_waits_for_its_retry(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    runnel_lease_store table = {
+        RUNNEL_LEASE_STORE_INIT, .context = &sink,        .list = sink_list,
+        .create = sink_create,   .replace = sink_replace, .remove = sink_remove
+    };
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    sink = (struct sink){ .inner = open_memory(), .is_undone = true };
+    h.judge = roll_back;
+    o.lease_store = &table;
+    o.manual_checkpoint = o.whole_batch = true;
+    o.retry_attempts = 100;
+    o.retry_delay_ms = o.retry_delay_max_ms = 1000;
+    hosts_put(&h, 0, 10);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 10500);
+    assert_in_range(last_attempt, 8, 14);
+    assert_in_range(h.deliveries, 80, 140);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_SEEK], 0);
+    sink.is_undone = false;
+    h.judge = transact;
+    hosts_until(&h, hosts_all_seen, 60000);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+    close_memory(sink.inner);
+}
+
+static const runnel_batch *both[2];
+
+static runnel_verdict keep_both(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    if (!both[0]) {
+        both[0] = batch;
+        if (runnel_batch_checkpoint(batch, &sink, NULL))
+            fail_msg("no checkpoint");
+    } else {
+        both[1] = batch;
+    }
+    return RUNNEL_PENDING;
+}
+
+static void a_transaction_ends_with_the_verdict_of_its_own_batch(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 5 };
+    runnel_processor_options o = hosts_options();
+    runnel_processor_stats stats = { RUNNEL_STATS_INIT };
+    runnel_lease_store table = {
+        RUNNEL_LEASE_STORE_INIT, .context = &sink,        .list = sink_list,
+        .create = sink_create,   .replace = sink_replace, .remove = sink_remove
+    };
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    sink = (struct sink){ .inner = open_memory(), .is_undone = true };
+    both[0] = both[1] = NULL;
+    h.judge = keep_both;
+    o.lease_store = &table;
+    o.manual_checkpoint = true;
+    o.pending_limit = 2;
+    o.feed = &small;
+    hosts_put(&h, 0, 10);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    assert_non_null(both[1]);
+    runnel_batch_ack(both[1], RUNNEL_DONE); /* that of the first is open */
+    hosts_run(&h, 4000);                    /* a renewal would be due */
+    rn_host_read_stats(h.hosts[0].engine, &stats);
+    assert_int_equal(stats.lease_conflicts, 0);
+    h.judge = transact;
+    sink.is_undone = false;
+    runnel_batch_ack(both[0], RUNNEL_AGAIN);
+    hosts_until(&h, hosts_all_seen, 60000);
+    rn_host_read_stats(h.hosts[0].engine, &stats);
+    assert_int_equal(stats.lease_conflicts, 0);
+    hosts_stop(&h, 0);
     close_memory(sink.inner);
 }
 
@@ -672,6 +776,8 @@ int main(void)
         CASE(two_hosts_share_leases_in_memory),
         CASE(a_restarted_host_adopts_its_leases_in_memory_at_once),
         CASE(a_checkpoint_joins_the_programs_transaction),
+        CASE(a_transaction_that_is_rolled_back_waits_for_its_retry),
+        CASE(a_transaction_ends_with_the_verdict_of_its_own_batch),
         CASE(a_missing_lease_container_is_created_if_asked),
         CASE(a_factory_makes_an_observer_for_each_lease),
         CASE(all_versions_and_deletes_are_handled),

@@ -234,6 +234,8 @@ runnel_code rn_config_init(struct rn_config *c,
     c->has_table = o.lease_store != NULL;
     if (o.lease_store)
         c->table = *o.lease_store;
+    /* A transaction has the position behind the page, so all of its changes. */
+    o.whole_batch = o.whole_batch || (o.manual_checkpoint && c->has_table);
     rc = check_stores(c, &o, error);
     if (!rc)
         rc = check_numbers(&o, error);

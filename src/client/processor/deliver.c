@@ -140,12 +140,12 @@ void rn_worker_forget_batches(struct rn_worker *w)
 {
     rn_window_clear(&w->window);
     w->must_checkpoint = false;
-    w->is_manual_open = w->has_manual = false;
+    w->is_manual_open = false;
+    rn_worker_forget_manual(w);
     rn_worker_end_checkpoints(w, RUNNEL_LEASE_LOST);
 }
 
-/* What was done may be stored now, depending on the options. */
-static void note_progress(struct rn_worker *w)
+void rn_worker_note_progress(struct rn_worker *w)
 {
     const runnel_processor_options *o = &w->host->config.o;
     struct rn_window *window = &w->window;
@@ -214,19 +214,18 @@ static void judge(struct rn_worker *w, struct rn_delivery *d,
         rn_worker_begin_reading(w);
         break;
     }
-    note_progress(w);
+    rn_worker_note_progress(w);
 }
 
 static void conclude(struct rn_delivery *d, runnel_verdict verdict)
 {
     struct rn_worker *w = d->worker;
     struct rn_host *h = w->host;
-    bool was_granted = w->is_granted;
 
     w->calls--;
     h->stats.batches_open--;
     w->acked_ns = rn_mono_ns(h->env);
-    if (was_granted)
+    if (w->granted == d)
         rn_worker_end_grant(w, verdict == RUNNEL_DONE && d->slot);
     if (!d->slot) {
         rn_window_drop(&w->window, d); /* the verdict no longer matters */

@@ -24,5 +24,7 @@ void rn_worker_opened(struct rn_worker *w);
 void rn_worker_closed(struct rn_worker *w);
 /* Drops every batch that no handler has. */
 void rn_worker_forget_batches(struct rn_worker *w);
+/* What was done may be stored now, depending on the options. */
+void rn_worker_note_progress(struct rn_worker *w);
 
 #endif

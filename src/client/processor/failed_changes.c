@@ -10,6 +10,7 @@
 #include "client/account/container.h"
 #include "client/http/bug.h"
 #include "client/http/exchange.h"
+#include "client/processor/deliver.h"
 #include "client/processor/host.h"
 #include "client/processor/state.h"
 #include "client/processor/worker.h"
@@ -177,6 +178,16 @@ static bool start_upsert(struct rn_worker *w, struct rn_delivery *d)
 
 /* ---- outcomes ------------------------------------------------------------ */
 
+/* What was handled is stored at once; but only the program's checkpoints say
+ * what of the same page is. */
+static void note_handled(struct rn_worker *w)
+{
+    if (w->host->config.o.manual_checkpoint)
+        rn_worker_note_progress(w);
+    else if (w->window.changes_done > 0)
+        w->must_checkpoint = true;
+}
+
 static void end_failed(struct rn_worker *w, bool is_stored)
 {
     struct rn_delivery *d = w->dead_letter_delivery;
@@ -201,7 +212,7 @@ static void end_failed(struct rn_worker *w, bool is_stored)
     d->state = RN_DELIVERY_REJECTED;
     if (++d->rejected == d->count)
         rn_window_finish(&w->window, d);
-    w->must_checkpoint = w->must_checkpoint || w->window.changes_done > 0;
+    note_handled(w);
 }
 
 void rn_worker_dead_letter_returned(struct rn_worker *w)
@@ -218,7 +229,7 @@ static void skip(struct rn_worker *w, struct rn_delivery *d)
         tell(w, RUNNEL_EVENT_SKIPPED, RUNNEL_SEVERITY_WARNING, d, "is skipped");
     }
     rn_window_finish(&w->window, d);
-    w->must_checkpoint = w->must_checkpoint || w->window.changes_done > 0;
+    note_handled(w);
 }
 
 static void block(struct rn_worker *w, struct rn_delivery *d)

@@ -104,10 +104,12 @@ struct rn_worker {
     struct rn_position manual; /* the position a handler asked to store */
     bool has_manual, is_manual_open;
     struct rn_checkpoint_wait *waiting; /* checkpoints of handlers */
-    bool is_granted;  /* the write turn is a handler's, until its verdict */
-    bool was_written; /* the handler's write succeeded */
+    struct rn_delivery *granted; /* the write turn is its handler's, until the
+                                  * verdict; NULL: nobody's */
+    bool was_written;            /* the handler's write succeeded */
     char granted_etag[RN_LEASE_ETAG_MAX];
     bool must_reread; /* after a transaction of unknown end */
+    bool must_forget; /* then what was handled comes again in any case */
     int64_t checkpointed_ns, acked_ns;
     bool is_given; /* DRAINING because another host wants it */
     struct rn_weight weight;

@@ -243,7 +243,7 @@ void rn_worker_abandon(struct rn_worker *w)
 
 static void step_draining(struct rn_worker *w)
 {
-    bool is_writing = w->is_calling || w->is_updating || w->is_granted;
+    bool is_writing = w->is_calling || w->is_updating || w->granted;
 
     if (RN_BUG(CLOSE_DOES_NOT_WAIT) && w->is_open && !w->is_job_running) {
         rn_worker_start_close(w);
@@ -265,8 +265,8 @@ static void step_draining(struct rn_worker *w)
 
 static void step_lost(struct rn_worker *w)
 {
-    if (w->is_granted && w->calls == 0)
-        w->is_granted = false;
+    if (w->calls == 0)
+        w->granted = NULL;
     if (w->is_calling || w->calls > 0 || w->dead_letter_delivery ||
         w->is_job_running)
         return;

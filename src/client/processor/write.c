@@ -139,10 +139,10 @@ static void stored(struct rn_worker *w)
         w->host->stats.checkpoints++;
         w->checkpointed_ns = rn_mono_ns(w->host->env);
     }
-    if (w->has_manual && rn_view_eq(position, rn_view_text(w->manual.etag))) {
+    if (w->has_manual && rn_view_eq(position, rn_view_text(w->manual.etag)))
         w->has_manual = false;
+    if (!w->has_manual) /* what waits is done with, or has no position */
         rn_worker_end_checkpoints(w, RUNNEL_OK);
-    }
 }
 
 static void released(struct rn_worker *w)
@@ -195,6 +195,7 @@ static void failed(struct rn_worker *w, int64_t now_ns)
     w->retry_write_ns = now_ns + pause * ms_ns;
     rn_host_tell_failure(h, w->token, &w->call.error,
                          "the lease cannot be written");
+    rn_worker_forget_manual(w); /* the handler may take back what it did */
     rn_worker_end_checkpoints(w, w->call.code ? w->call.code : RUNNEL_BUSY);
     if (w->call.code == RUNNEL_UNAUTHORIZED ||
         w->call.code == RUNNEL_FORBIDDEN) {
@@ -256,17 +257,34 @@ static struct rn_lease_document *fresh_document(struct rn_worker *w)
     return fresh;
 }
 
-/* After a transaction of unknown outcome: the store's position counts. */
+/* Is the batch that comes next still the one behind this position? */
+static bool is_at(const struct rn_worker *w, const struct rn_lease *fresh)
+{
+    const struct rn_lease *known = &w->document->lease;
+    struct rn_view a = known->position;
+    struct rn_view b = fresh->position;
+
+    return !w->must_forget &&
+           rn_lease_number(known, RN_LEASE_GENERATION) ==
+               rn_lease_number(fresh, RN_LEASE_GENERATION) &&
+           (a.at && b.at ? rn_view_eq(a, b) : a.at == b.at);
+}
+
+/* After a transaction of unknown outcome: the store's position counts.  If it
+ * was not committed the batch waits for its retry as it is. */
 static void reread(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_lease_document *fresh = fresh_document(w);
 
     w->is_updating = false;
     if (fresh && rn_update_is_ours(&w->identity, &fresh->lease)) {
+        bool has_moved = !is_at(w, &fresh->lease);
+
         rn_lease_document_free(w->document);
         w->document = fresh;
         w->must_reread = false;
-        moved(w);
+        if (has_moved)
+            moved(w);
     } else if (fresh || w->call.code == RUNNEL_NOT_FOUND) {
         rn_lease_document_free(fresh);
         w->next = RN_UPDATE_LOST;
@@ -390,7 +408,7 @@ static void grant(struct rn_worker *w, struct rn_checkpoint_wait *c,
         return;
     }
     w->write_sent_ns = now_ns;
-    w->is_granted = true;
+    w->granted = c->delivery;
     w->was_written = false;
     c->is_granted = true;
     w->waiting = c->next;
@@ -402,15 +420,16 @@ void rn_worker_end_grant(struct rn_worker *w, bool is_done)
 {
     int64_t now_ns = rn_mono_ns(w->host->env);
 
-    w->is_granted = false;
+    w->granted = NULL;
     if (is_done && w->was_written) {
         w->next = rn_update_written(&w->update, RUNNEL_OK, w->granted_etag);
         w->document = w->update.base;
         finish(w, now_ns);
         return;
     }
-    w->has_manual = false;
+    rn_worker_forget_manual(w);
     w->must_reread = true;
+    w->must_forget = is_done; /* what is not stored is to come again */
     start_call(w, RN_LEASE_STORE_READ);
 }
 
@@ -420,7 +439,7 @@ int64_t rn_worker_write(struct rn_worker *w, int64_t now_ns)
 
     if (w->has_answer)
         take_answer(w, now_ns);
-    if (w->is_calling || w->is_granted || w->is_updating)
+    if (w->is_calling || w->granted || w->is_updating)
         return RN_TASK_IDLE;
     switch (w->state) {
     case RN_WORKER_ACQUIRING:
@@ -481,6 +500,23 @@ void rn_worker_end_checkpoints(struct rn_worker *w, runnel_code code)
     }
 }
 
+void rn_worker_forget_manual(struct rn_worker *w)
+{
+    if (w->has_manual)
+        w->manual.etag[0] = 0;
+    w->has_manual = false;
+}
+
+/* Is there more of the page that is not done?  Then the position behind the
+ * page is not that of the batch. */
+static bool is_part(const struct rn_delivery *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (d->marks[i] != RN_MARK_NONE)
+            return true;
+    return d->slot->open > 1;
+}
+
 void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint_wait *c)
 {
     const struct rn_slot *slot = c->delivery->slot;
@@ -496,9 +532,16 @@ void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint_wait *c)
         end(w, c, RUNNEL_LEASE_LOST, "another host has the lease");
     } else if (slot != w->window.first) {
         end(w, c, RUNNEL_BAD_REQUEST, "an earlier batch has no verdict yet");
+    } else if (c->transaction && is_part(c->delivery)) {
+        end(w, c, RUNNEL_BAD_REQUEST,
+            "with changes that are marked the batch has no position for a "
+            "transaction");
     } else {
-        w->manual = slot->token;
-        w->has_manual = w->must_checkpoint = true;
+        if (!is_part(c->delivery)) {
+            w->manual = slot->token;
+            w->has_manual = true;
+        }
+        w->must_checkpoint = true;
         c->next = w->waiting;
         w->waiting = c;
     }

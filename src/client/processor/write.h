@@ -35,5 +35,7 @@ void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint_wait *c);
 void rn_worker_end_checkpoints(struct rn_worker *w, runnel_code code);
 /* The handler that had the write turn has given its verdict. */
 void rn_worker_end_grant(struct rn_worker *w, bool is_done);
+/* The position that a handler asked to store is not to be stored any more. */
+void rn_worker_forget_manual(struct rn_worker *w);
 
 #endif
