@@ -55,6 +55,11 @@ def _():
     fails(2, r"usage: runnel get \[OPTIONS\] ID", "get")
     fails(2, "--container is missing", "get", "1")
     fails(2, "which database", "get", "--container", "x", "1")
+    fails(2, "the account http://192.0.2.1/ needs a key: give --key-file FILE",
+          "get", "--account", "http://192.0.2.1/", "--container", "d/c", "1")
+    fails(2, "http://192.0.2.1/ needs a key: give --to-key-file FILE", "copy",
+          "--to-account", "http://192.0.2.1/", "--container", "d/c", "--to",
+          "d/e")
 
 
 @case("every man page is well formed and has every option")
