@@ -128,6 +128,7 @@ def _():
     equal(counts(result), (3, 8))
     found = sorted(int(line.split(":")[2]) for line in result.err.splitlines())
     equal(found, [2, 3, 5, 6, 7, 9, 10, 11])
+    assert f"{path}:9: Request size is too large\n" in result.err, result.err
     with open(rejected, encoding="utf-8", errors="surrogateescape") as file:
         equal(sorted(file.read().splitlines()),
               sorted(lines[line - 1] for line in found))

@@ -1,4 +1,6 @@
 """test_items.py -- `runnel get`, `put`, `rm` and `patch`."""
+import json
+
 from harness import case, container, equal, fails, runnel, scratch
 from terminal import Terminal
 
@@ -92,6 +94,29 @@ def _():
     equal(runnel(*put, "--mode", "replace", one).code, 0)
     fails(6, "pre-condition is not met", *put, "--if-match", etag, one)
     fails(2, "--if-match", *put, "--mode", "create", "--if-match", etag, two)
+
+
+@case("put and patch name a violated unique key")
+def _():
+    box = container("unique", uniqueKeyPolicy={
+        "uniqueKeys": [{"paths": ["/mail"]}]})
+    box.put({"id": "1", "pk": "a", "mail": "x"})
+    box.put({"id": "2", "pk": "a", "mail": "y"})
+    third = '{"id":"3","pk":"a","mail":"x"}'
+    for mode in ("upsert", "create"):
+        fails(6, "put: Unique index constraint violation.$", "put",
+              "--container", box.name, "--mode", mode, third)
+    fails(6, "patch: Unique index constraint violation.$", "patch",
+          "--container", box.name, "--pk", "a", "2",
+          '[{"op":"set","path":"/mail","value":"x"}]')
+
+
+@case("a document that is too large is refused in plain words")
+def _():
+    box = container("large")
+    fails(1, "put: Request size is too large$", "put", "--container",
+          box.name, input=json.dumps({"id": "1", "pk": "a",
+                                      "x": "x" * 2500000}))
 
 
 @case("put names what is wrong with its input")

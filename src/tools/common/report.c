@@ -113,25 +113,36 @@ enum rn_exit rn_exit_of(runnel_code code)
     }
 }
 
-/* The sentence in a server's message, which may be wrapped in JSON that was cut
- * off: 'Message: {"Errors":["TEXT. Learn more: URL"]}'. */
-static struct rn_view sentence_of(const runnel_error *error)
+/* The text up to the quote that ends it, or up to its end, which was cut off.
+ */
+static struct rn_view quoted(const char *text)
+{
+    size_t len = 0;
+
+    while (text[len] && text[len] != '"')
+        len += text[len] == '\\' && text[len + 1] ? 2 : 1;
+    return rn_view_of(text, len);
+}
+
+struct rn_view rn_report_sentence(const runnel_error *error)
 {
     static const char *const marks[] = { "\"message\":\"", "\"Errors\":[\"" };
-    const char *text = error->message, *found, *end;
+    const char *text = error->message, *found;
+    struct rn_view all;
 
     if (!text[0])
         text = runnel_code_name(error->code);
+    all = rn_view_text(text);
     if (strncmp(text, "Message: {", 10) == 0) {
         for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
             found = strstr(text, marks[i]);
-            text = found ? found + strlen(marks[i]) : text;
+            all = found ? quoted(found + strlen(marks[i])) : all;
         }
     }
-    end = strstr(text, " Learn more: ");
-    if (!end)
-        end = strstr(text, "\"}");
-    return rn_view_of(text, end ? (size_t)(end - text) : strlen(text));
+    found = strstr(all.at, " Learn more: ");
+    if (found && found < all.at + all.len)
+        all.len = (size_t)(found - all.at);
+    return all;
 }
 
 /* What to do about a certificate that nothing on this machine vouches for. */
@@ -160,7 +171,7 @@ int rn_report_error_at(const runnel_error *error, const char *fmt, ...)
                          where[0] ? ": " : "");
     }
     return rn_report(rn_exit_of(error->code), "%s%s%.*s%s", where,
-                     where[0] ? ": " : "", RN_FMT(sentence_of(error)),
+                     where[0] ? ": " : "", RN_FMT(rn_report_sentence(error)),
                      remedy_of(error));
 }
 
@@ -181,7 +192,10 @@ static bool has_container(const struct rn_target *target)
 int rn_report_request(const runnel_error *error, const struct rn_target *target,
                       const char *id)
 {
-    if (error->code == RUNNEL_CONFLICT && id && !rn_interrupted()) {
+    bool is_unique_key = strstr(error->message, "Unique index") != NULL;
+
+    if (error->code == RUNNEL_CONFLICT && id && !is_unique_key &&
+        !rn_interrupted()) {
         return rn_report(RN_EXIT_CONFLICT,
                          "document \"%s\" exists in container \"%s/%s\"", id,
                          target->database_name, target->container_name);

@@ -24,6 +24,9 @@ int rn_report_error(const runnel_error *error);
 /* The same, behind the place where it happened: "line 7: ...". */
 int rn_report_error_at(const runnel_error *error, const char *fmt, ...)
     RN_PRINTF(2, 3);
+/* The sentence in a server's message, which may be wrapped in JSON that was cut
+ * off: 'Message: {"Errors":["TEXT. Learn more: URL"]}'.  Lent by `error`. */
+struct rn_view rn_report_sentence(const runnel_error *error);
 
 struct rn_target;
 /* The same of a request to the account's container, or to the document `id` in

@@ -82,7 +82,10 @@ static int mark_now(struct rn_copy *c, struct rn_copy_lane *lane)
 
 static void take_refused(void *context, size_t i, const runnel_error *error)
 {
-    rn_replay_refuse(context, i, error->message);
+    char why[sizeof(error->message)];
+
+    snprintf(why, sizeof(why), "%.*s", RN_FMT(rn_report_sentence(error)));
+    rn_replay_refuse(context, i, why);
 }
 
 static int write_batch(struct rn_copy *c, struct rn_replay *replay,

@@ -171,10 +171,13 @@ static void take_refused(void *context, size_t i, const runnel_error *error)
     struct rn_writer *writer = context;
     const struct batch *b = writer->writing;
     const struct document *d = &b->documents[i];
-    int status = rn_rejects_add(writer->all->rejects, d->line,
-                                rn_view_of(b->bytes.at + d->text, d->text_len),
-                                error->message);
+    char why[sizeof(error->message)];
+    int status;
 
+    snprintf(why, sizeof(why), "%.*s", RN_FMT(rn_report_sentence(error)));
+    status =
+        rn_rejects_add(writer->all->rejects, d->line,
+                       rn_view_of(b->bytes.at + d->text, d->text_len), why);
     writer->rejected++;
     writer->status = writer->status ? writer->status : status;
 }
