@@ -5,7 +5,7 @@
  * short, a letter for the operation and what else it has, and compared with
  * what was done.
  */
-#include "lib/one_container.h"
+#include "lib/batches.h"
 
 #include "base/prng.h"
 #include "engine/document/snapshot.h"
@@ -374,6 +374,43 @@ static void versions_come_home_and_are_complete_on_the_way(void **state)
     assert_int_equal(count_rows(&db, one_container, RN_TAG_HISTORY), 200);
 }
 
+static int setup_batches(void **state)
+{
+    int rc = batches_open(1);
+
+    (void)state;
+    one_container_redefine(CONTAINER(FOR_EVER));
+    return rc;
+}
+
+/* A batch writes one document more often than a slice moves entries. */
+static void versions_of_one_lsn_stay_in_order_on_the_way(void **state)
+{
+    static char bodies[RN_BATCH_MAX][60], before[sizeof(story)];
+    uint32_t range;
+
+    (void)state;
+    batch_begin(RN_BATCH_ATOMIC, "[1]");
+    for (int i = 0; i < RN_BATCH_MAX; i++) {
+        snprintf(bodies[i], sizeof(bodies[i]), DOC("a", ",\"x\":%d"), i);
+        batch_add(RN_DOCUMENT_UPSERT, NULL, bodies[i]);
+    }
+    assert_int_equal(batch_run(), RN_OK);
+    rn_batch_release(&batch);
+    memcpy(before, history_of(0, 0), sizeof(before));
+    split(0);
+    range = entries_of(1, 0) ? 1 : 2;
+    for (int i = 0;
+         i < 100 && range_of(&db, one_container, 0).state != RN_RANGE_BARE;
+         i++) {
+        assert_string_equal(history_of(range, 0), before);
+        assert_true(rn_sim_step(db.sim));
+    }
+    assert_string_equal(history_of(range, 0), before);
+    assert_int_equal(count_rows(&db, one_container, RN_TAG_HISTORY),
+                     RN_BATCH_MAX);
+}
+
 /* ---- gaps ---------------------------------------------------------------- */
 
 static void put_key(int pk)
@@ -566,6 +603,9 @@ int main(void)
         CASE(a_restart_goes_on_with_it),
         CASE(descendants_have_the_history_of_their_ancestors),
         CASE(versions_come_home_and_are_complete_on_the_way),
+        cmocka_unit_test_setup_teardown(
+            versions_of_one_lsn_stay_in_order_on_the_way, setup_batches,
+            batches_close),
         CASE(what_one_of_merged_ranges_lost_the_other_has),
         CASE(what_happened_without_a_policy_is_reported_as_lost),
         CASE(a_policy_taken_away_takes_its_entries),

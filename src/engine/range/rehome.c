@@ -10,6 +10,10 @@
  * ancestors.  An entry keeps its LSN and its document's etag.  Two entries from
  * the two sides of a merge may have the same LSN and n; then the later one gets
  * the next free n.
+ *
+ * The entries of one LSN are moved in one transaction.  Otherwise a document
+ * that a batch wrote twice would have its versions in two ranges, and nothing
+ * would say which of them is the later one.
  */
 #include "engine/range/rehome.h"
 
@@ -264,6 +268,48 @@ static enum rn_code gather(struct rn_txn *txn, const struct rn_key *from,
     return rc == RN_NOT_FOUND && out->len ? RN_OK : rc;
 }
 
+/* Moves some entries of [from, before), and sets `last` to the key of the last
+ * one; RN_NOT_FOUND if there are none. */
+static enum rn_code move_some(struct rn_txn *txn, const struct rn_container *c,
+                              struct origin *origin, const struct rn_key *from,
+                              const struct rn_key *before, uint32_t entries,
+                              struct rn_key *last)
+{
+    struct rn_buf all = RN_BUF_INIT(SLICE_BYTES + 2 * RN_VALUE_MAX);
+    struct rn_key key = *from;
+    enum rn_code rc = gather(txn, from, before, entries, &all);
+
+    for (size_t at = 0; !rc && at < all.len;) {
+        uint32_t len = rn_get_u32_be(all.at + at + key.len);
+
+        memcpy(key.bytes, all.at + at, key.len);
+        at += key.len + 4;
+        rc = move_entry(txn, c, origin, &key, rn_view_of(all.at + at, len));
+        at += len;
+    }
+    if (!rc)
+        *last = key;
+    rn_buf_release(&all);
+    return rc;
+}
+
+/* Moves the remaining entries with the LSN of the last one that was moved. */
+static enum rn_code finish_lsn(struct rn_txn *txn, const struct rn_container *c,
+                               char tag, struct origin *origin,
+                               struct rn_rehome *h)
+{
+    uint64_t lsn = rn_get_u64_be(h->next.bytes + RN_KEY_HEAD + 4);
+    struct rn_key from, before;
+    enum rn_code rc = RN_OK;
+
+    place_key(tag, c->number, origin->id, lsn + 1, 0, &before);
+    while (!rc) {
+        from = h->next;
+        rc = move_some(txn, c, origin, &from, &before, h->entries, &h->next);
+    }
+    return rc == RN_NOT_FOUND ? RN_OK : rc;
+}
+
 /* Moves some of a dead range's entries of one kind, from `h->next` on if that
  * is among them; RN_NOT_FOUND when there are no more. */
 static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
@@ -271,9 +317,8 @@ static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
                                const struct rn_row_range *row,
                                struct rn_rehome *h)
 {
-    struct rn_buf all = RN_BUF_INIT(SLICE_BYTES + 2 * RN_VALUE_MAX);
     struct origin origin = { id, row, RN_BUF_INIT(1 << 20) };
-    struct rn_key from, before, key;
+    struct rn_key from, before;
     enum rn_code rc;
 
     place_key(tag, c->number, id, 0, 0, &from);
@@ -281,20 +326,10 @@ static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
     if (rn_view_compare(rn_key_view(&h->next), rn_key_view(&from)) > 0 &&
         rn_view_compare(rn_key_view(&h->next), rn_key_view(&before)) < 0)
         from = h->next;
-    key = from;
-    rc = gather(txn, &from, &before, h->entries, &all);
-    for (size_t at = 0; !rc && at < all.len;) {
-        uint32_t len = rn_get_u32_be(all.at + at + key.len);
-
-        memcpy(key.bytes, all.at + at, key.len);
-        at += key.len + 4;
-        rc = move_entry(txn, c, &origin, &key, rn_view_of(all.at + at, len));
-        at += len;
-    }
+    rc = move_some(txn, c, &origin, &from, &before, h->entries, &h->next);
     if (!rc)
-        h->next = key;
+        rc = finish_lsn(txn, c, tag, &origin, h);
     rn_buf_release(&origin.living);
-    rn_buf_release(&all);
     return rc;
 }
 
