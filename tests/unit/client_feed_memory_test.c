@@ -2,8 +2,9 @@
  * no change, and goes on when there is memory again.
  *
  * A reader follows a container through a split.  In run n the n-th allocation
- * of the client fails; a call that fails is made again.  The runs end when one
- * needs fewer allocations. */
+ * of the client fails; a call that fails is made again, or the feed is opened
+ * again with its token, as after a restart.  The runs end when one needs fewer
+ * allocations. */
 #include "client/reading.h"
 #include "lib/fault.h"
 
@@ -17,6 +18,8 @@
 struct run {
     struct world w;
     struct rn_feed_cursor *cursor;
+    runnel_feed_options options;
+    bool reopens; /* after a failure */
     char text[1024];
     unsigned failures;
 };
@@ -30,6 +33,29 @@ static void may_fail(struct run *r, runnel_code code)
     r->failures++;
 }
 
+static void open_cursor(struct run *r)
+{
+    runnel_code code;
+
+    do {
+        code =
+            rn_feed_cursor_open(r->w.container, &r->options, &r->cursor, NULL);
+        may_fail(r, code);
+    } while (code);
+}
+
+/* Goes on with another cursor, from the token alone. */
+static void open_again(struct run *r)
+{
+    char token[2048];
+
+    snprintf(token, sizeof(token), "%s", rn_feed_cursor_token(r->cursor));
+    rn_feed_cursor_close(r->cursor);
+    r->options.token = token;
+    open_cursor(r);
+    r->options.token = NULL;
+}
+
 static void read_rest(struct run *r)
 {
     for (;;) {
@@ -39,6 +65,8 @@ static void read_rest(struct run *r)
         size_t count;
 
         may_fail(r, code);
+        if (code && r->reopens)
+            open_again(r);
         if (code)
             continue;
         count = batch->count;
@@ -69,27 +97,23 @@ static int within(const struct world *w)
 }
 
 /* Returns whether an allocation failed. */
-static bool run(long nth, runnel_feed_mode mode)
+static bool run(long nth, runnel_feed_mode mode, bool reopens)
 {
     const struct service_definition d = {
         .db = "d", .name = "c", .key = "/pk", .ranges = 2, .retention_min = 10
     };
-    runnel_feed_options o = { RUNNEL_FEED_INIT, .mode = mode, .page_limit = 4,
-                              .range = "-38",
-                              .start = mode == RUNNEL_FEED_ALL
-                                           ? RUNNEL_START_NOW
-                                           : RUNNEL_START_BEGINNING };
-    struct run r = { 0 };
-    runnel_code code;
+    struct run r = { .reopens = reopens };
     bool struck;
 
+    r.options = (runnel_feed_options){ RUNNEL_FEED_INIT, .mode = mode,
+                                       .page_limit = 4, .range = "-38",
+                                       .start = mode == RUNNEL_FEED_ALL
+                                                    ? RUNNEL_START_NOW
+                                                    : RUNNEL_START_BEGINNING };
     world_open(&r.w, 1, &d);
     r.w.wire.guard = rn_fault_hold;
     rn_fault_arm(nth);
-    do {
-        code = rn_feed_cursor_open(r.w.container, &o, &r.cursor, NULL);
-        may_fail(&r, code);
-    } while (code);
+    open_cursor(&r);
     read_rest(&r);
     rn_fault_hold(true);
     reading_put_many(&r.w, 0, 12);
@@ -108,10 +132,10 @@ static bool run(long nth, runnel_feed_mode mode)
 static void a_feed_survives_any_allocation_that_fails(void **state)
 {
     (void)state;
-    for (int mode = 0; mode < 2; mode++) {
+    for (int way = 0; way < 4; way++) {
         long n = 1;
 
-        while (run(n, (runnel_feed_mode)mode))
+        while (run(n, (runnel_feed_mode)(way % 2), way > 1))
             n++;
         assert_true(n > 100);
     }

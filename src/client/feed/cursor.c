@@ -263,20 +263,29 @@ static runnel_code parts_step(struct rn_feed_cursor *c, int64_t *next_ns,
 
 /* ---- next ---------------------------------------------------------------- */
 
+/* The batch of a page.  Its token, of what was delivered, becomes the cursor's
+ * together with it: a token must not be beyond what was returned. */
 static runnel_code batch_make(struct rn_feed_cursor *c,
                               const struct rn_part *part,
                               struct rn_change_page *page, runnel_batch **out,
                               runnel_error *error)
 {
-    const struct rn_batch_options options = {
+    struct rn_buf token = RN_BUF_INIT(c->token.ceiling);
+    struct rn_batch_options options = {
         .page = page,
-        .token = rn_feed_cursor_token(c),
         .rid = c->definition->rid,
         .range_id = part->reader.range_id,
         .keys = &part->reader.keys,
     };
+    runnel_code code = rn_feed_cursor_print(c, &token, error);
 
-    return rn_batch_new(&options, out, error);
+    options.token = token.at;
+    if (!code)
+        code = rn_batch_new(&options, out, error);
+    rn_buf_release(code ? &token : &c->token);
+    if (!code)
+        c->token = token;
+    return code;
 }
 
 /* Returns a page; if memory is short the next call returns it. */
@@ -287,9 +296,7 @@ static runnel_code deliver(struct rn_feed_cursor *c, struct rn_part *part,
     runnel_code code;
 
     part->delivered = part->reader.at;
-    code = rn_feed_cursor_print(c, error);
-    if (!code)
-        code = batch_make(c, part, part->reader.page, out, error);
+    code = batch_make(c, part, part->reader.page, out, error);
     if (code) {
         part->delivered = before;
         return code;
@@ -345,15 +352,6 @@ static int64_t next_due(const struct rn_feed_cursor *c, int64_t now)
     return next;
 }
 
-/* The empty batch: of the last part that had nothing. */
-static runnel_code deliver_nothing(struct rn_feed_cursor *c, runnel_batch **out,
-                                   runnel_error *error)
-{
-    runnel_code code = rn_feed_cursor_print(c, error);
-
-    return code ? code : batch_make(c, c->nothing_part, c->nothing, out, error);
-}
-
 static runnel_code look(struct rn_feed_cursor *c, int64_t deadline_ns,
                         runnel_batch **out, runnel_error *error)
 {
@@ -373,7 +371,7 @@ static runnel_code look(struct rn_feed_cursor *c, int64_t deadline_ns,
             return deliver(c, part, out, error);
         left_ns = deadline_ns - now_of(c);
         if (left_ns <= 0 && is_drained(c))
-            return deliver_nothing(c, out, error);
+            return batch_make(c, c->nothing_part, c->nothing, out, error);
         code = parts_ask(c, left_ns > 0 ? left_ns / NS_PER_MS : 0, error);
         if (code)
             return code;

@@ -220,7 +220,7 @@ runnel_code rn_feed_cursor_prepare(struct rn_feed_cursor *c,
     };
     code = parts_make(c, error);
     if (!code)
-        code = rn_feed_cursor_print(c, error);
+        code = rn_feed_cursor_print(c, &c->token, error);
     if (code) {
         rn_feed_cursor_drop(c);
         return code;
@@ -344,7 +344,8 @@ runnel_code rn_feed_cursor_check_rid(struct rn_feed_cursor *c, const char *rid,
     return code;
 }
 
-runnel_code rn_feed_cursor_print(struct rn_feed_cursor *c, runnel_error *error)
+runnel_code rn_feed_cursor_print(const struct rn_feed_cursor *c,
+                                 struct rn_buf *out, runnel_error *error)
 {
     struct rn_token token = {
         .rid = c->definition->rid,
@@ -364,7 +365,7 @@ runnel_code rn_feed_cursor_print(struct rn_feed_cursor *c, runnel_error *error)
         token.parts[i].keys = c->parts[i]->reader.keys;
         token.parts[i].at = c->parts[i]->delivered;
     }
-    code = rn_token_print(&token, &c->token, error);
+    code = rn_token_print(&token, out, error);
     rn_free(token.parts);
     return code;
 }

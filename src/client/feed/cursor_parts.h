@@ -53,8 +53,9 @@ runnel_code rn_feed_cursor_prepare(struct rn_feed_cursor *c,
  * May read the routing map. */
 runnel_code rn_feed_cursor_route(struct rn_feed_cursor *c, size_t i,
                                  runnel_error *error);
-/* The token of what was delivered, into c->token. */
-runnel_code rn_feed_cursor_print(struct rn_feed_cursor *c, runnel_error *error);
+/* The token of what was delivered. */
+runnel_code rn_feed_cursor_print(const struct rn_feed_cursor *c,
+                                 struct rn_buf *out, runnel_error *error);
 /* Compares the rid of a page, or "", with that of the container as it was.
  * RUNNEL_NOT_FOUND, for good, if it was deleted and created anew. */
 runnel_code rn_feed_cursor_check_rid(struct rn_feed_cursor *c, const char *rid,
