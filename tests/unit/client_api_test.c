@@ -32,7 +32,7 @@ struct opened {
     runnel_container *container;
     const char *definition;
     canned_fn *documents; /* answers what is asked of the container's items */
-    int failures;         /* that are left */
+    int failures;         /* that are left, or what `documents` wants */
 };
 
 static void serve(struct canned *c, struct rn_exchange *x, int n)
@@ -271,6 +271,71 @@ static void a_deleted_item_has_the_key_that_it_had(void **state)
     }
 }
 
+/* ---- bulk ---------------------------------------------------------------- */
+
+enum { READS = 12 };
+
+/* Room for one item of `failures` bytes in each answer. */
+static void answer_one_read(struct canned *c, struct rn_exchange *x, int n)
+{
+    const struct opened *o = c->context;
+    const char *at = x->body.at, *end = at + x->body.len;
+    struct rn_buf body = RN_BUF_INIT(32 << 20);
+    enum rn_code rc =
+        rn_buf_printf(&body,
+                      "[{\"statusCode\":200,\"resourceBody\":{\"t\":"
+                      "\"%0*d\"}}",
+                      o->failures, 0);
+
+    (void)n;
+    while (!rc && (at = memmem(at, (size_t)(end - at), "},{", 3)) != NULL) {
+        rc = rn_buf_add(&body,
+                        RN_LIT(",{\"statusCode\":413,\"subStatusCode\":3402}"));
+        at++;
+    }
+    if (!rc)
+        rc = rn_buf_add(&body, rn_view_of("]", 2));
+    assert_int_equal(rc, RN_OK);
+    canned_reply(x, 200, 0, "", body.at);
+    rn_buf_release(&body);
+}
+
+static void read_in_bulk(size_t count, size_t size)
+{
+    runnel_operation reads[READS];
+    runnel_results *results = NULL;
+    runnel_error error = { 0 };
+    struct opened o;
+
+    for (size_t i = 0; i < count; i++)
+        reads[i] =
+            (runnel_operation){ .kind = RUNNEL_READ, .key = { "1", "1" } };
+    open_all(&o, answer_one_read);
+    o.failures = (int)size;
+    assert_int_equal(
+        runnel_items_bulk(o.container, reads, count, &results, &error),
+        RUNNEL_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(runnel_results_at(results, i)->code, RUNNEL_OK);
+        assert_true(runnel_results_at(results, i)->body.len > size);
+    }
+    runnel_results_close(results);
+    close_all(&o);
+}
+
+/* Attempts are not used up, of which there is one here. */
+static void bulk_reads_what_fits_into_no_answer_together(void **state)
+{
+    (void)state;
+    read_in_bulk(READS, 10);
+}
+
+static void an_answer_of_bulk_may_be_as_long_as_a_page(void **state)
+{
+    (void)state;
+    read_in_bulk(1, 9 << 20);
+}
+
 /* ---- arguments ----------------------------------------------------------- */
 
 static void answer_changes(struct canned *c, struct rn_exchange *x, int n)
@@ -435,6 +500,8 @@ int main(void)
         cmocka_unit_test(many_ranges_are_cut_in_little_time),
         cmocka_unit_test(a_sum_goes_on_where_a_failure_interrupted_it),
         cmocka_unit_test(a_deleted_item_has_the_key_that_it_had),
+        cmocka_unit_test(bulk_reads_what_fits_into_no_answer_together),
+        cmocka_unit_test(an_answer_of_bulk_may_be_as_long_as_a_page),
         cmocka_unit_test(what_is_not_wanted_need_not_be_taken),
         cmocka_unit_test(nothing_lies_behind_the_last),
         cmocka_unit_test(what_is_required_and_not_valid_is_refused),

@@ -13,6 +13,7 @@
 #include "client/api/operations.h"
 #include "client/http/exchange.h"
 #include "client/http/pool.h"
+#include "client/query/source.h"
 #include "cosmos/status.h"
 
 #include <stdio.h>
@@ -174,27 +175,32 @@ static void repeat(struct bulk *b, size_t i, int64_t due_ns)
 
 /* May the operation be sent in another request? */
 static bool may_repeat(const struct bulk *b, size_t i,
-                       const struct rn_operation_answer *a)
+                       const struct rn_status *s)
 {
     struct rn_retry_policy policy =
         rn_account_retry(rn_client_container_account(b->container));
-    const struct rn_status *s = rn_status_read(a->status, a->sub_status);
 
     return b->tasks[i].attempts < policy.limit &&
            (s->code == RN_THROTTLED || s->reason == RN_REASON_RETRY_WITH ||
             s->reason == RN_REASON_SPLIT_BULK || s->code == RN_GONE);
 }
 
-static enum rn_code take_result(struct bulk *b, size_t i,
+/* What had no more room in an answer comes earlier in the next one, so that is
+ * no attempt unless it was the first. */
+static enum rn_code take_result(struct bulk *b, size_t i, bool is_first,
                                 const struct rn_operation_answer *a,
                                 int64_t now_ns)
 {
+    const struct rn_status *s = rn_status_read(a->status, a->sub_status);
+    bool had_no_room = !is_first && s->reason == RN_REASON_SPLIT_BULK;
     enum rn_code rc;
 
-    if (may_repeat(b, i, a)) {
-        if (rn_status_read(a->status, a->sub_status)->code == RN_GONE)
+    if (had_no_room || may_repeat(b, i, s)) {
+        if (s->code == RN_GONE)
             rn_client_container_reroute(b->container);
         repeat(b, i, now_ns + (int64_t)a->retry_ms * NS_PER_MS);
+        if (had_no_room)
+            b->tasks[i].attempts--;
         return RN_OK;
     }
     rc = rn_results_set(b->results, i, a);
@@ -214,14 +220,14 @@ static void take_answer(struct bulk *b, struct flight *f, int64_t now_ns)
     bool is_array;
 
     rn_error_set(&error, RUNNEL_UNCERTAIN, "the answer cannot be read");
-    rn_json_init(&j, NULL);
+    rn_json_init(&j, &rn_page_limits);
     is_array = rn_json_parse(&j, body, NULL) == RN_OK &&
                rn_json_kind(&j, 0) == RN_JSON_ARRAY &&
                rn_json_count(&j, 0) == f->count;
     for (size_t i = 0; i < f->count; i++) {
         if (is_array &&
             rn_operation_parse(&j, (uint32_t)i, &b->results->arena, &a))
-            (void)take_result(b, f->tasks[i], &a, now_ns);
+            (void)take_result(b, f->tasks[i], i == 0, &a, now_ns);
         else
             fail(b, f->tasks[i], RUNNEL_UNCERTAIN, &error);
     }

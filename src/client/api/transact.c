@@ -4,6 +4,7 @@
 #include "client/api/key.h"
 #include "client/api/operations.h"
 #include "client/http/exchange.h"
+#include "client/query/source.h"
 
 static runnel_code print_body(const runnel_operation *operations, size_t count,
                               struct rn_buf *out, bool *only_reads,
@@ -41,7 +42,7 @@ static runnel_code take_results(const struct rn_exchange *x, size_t count,
     struct rn_json j;
     runnel_code rc;
 
-    rn_json_init(&j, NULL);
+    rn_json_init(&j, &rn_page_limits);
     rc = rn_results_new(count, &r, error);
     if (!rc &&
         (rn_json_parse(&j, rn_buf_view(&x->answer), NULL) != RN_OK ||
