@@ -51,10 +51,11 @@ static void serve(struct canned *c, struct rn_exchange *x, int n)
     }
 }
 
-static void open_all(struct opened *o, canned_fn *documents)
+static void open_with(struct opened *o, uint32_t retry_limit,
+                      canned_fn *documents)
 {
     runnel_client_options options = { RUNNEL_CLIENT_INIT,
-                                      .retry_limit = RUNNEL_OFF };
+                                      .retry_limit = retry_limit };
     runnel_error error = { 0 };
 
     *o =
@@ -65,6 +66,11 @@ static void open_all(struct opened *o, canned_fn *documents)
     assert_int_equal(
         runnel_container_open(&o->client, "d", "c", &o->container, &error),
         RUNNEL_OK);
+}
+
+static void open_all(struct opened *o, canned_fn *documents)
+{
+    open_with(o, RUNNEL_OFF, documents);
 }
 
 static void close_all(struct opened *o)
@@ -336,6 +342,48 @@ static void an_answer_of_bulk_may_be_as_long_as_a_page(void **state)
     read_in_bulk(1, 9 << 20);
 }
 
+static void lose_some(struct canned *c, struct rn_exchange *x, int n)
+{
+    struct opened *o = c->context;
+
+    (void)n;
+    if (o->failures-- > 0)
+        canned_fail(x, RUNNEL_BUSY, true);
+    else
+        canned_reply(x, 200, 0, "", "[{\"statusCode\":200}]");
+}
+
+/* A write and a read of one group, of which so many answers are lost. */
+static void lose_answers(int count, runnel_code read)
+{
+    const runnel_operation operations[] = {
+        { .kind = RUNNEL_UPSERT,
+          .json = runnel_text("{\"id\":\"1\",\"pk\":\"1\"}") },
+        { .kind = RUNNEL_READ, .key = { "\"1\"", "1" } },
+    };
+    runnel_results *results = NULL;
+    runnel_error error = { 0 };
+    struct opened o;
+
+    open_with(&o, 2, lose_some);
+    o.failures = count;
+    assert_int_equal(
+        runnel_items_bulk(o.container, operations, 2, &results, &error),
+        RUNNEL_OK);
+    assert_int_equal(runnel_results_at(results, 0)->code, RUNNEL_UNCERTAIN);
+    assert_int_equal(runnel_results_at(results, 1)->code, read);
+    runnel_results_close(results);
+    close_all(&o);
+}
+
+static void a_read_in_bulk_leaves_nothing_uncertain(void **state)
+{
+    (void)state;
+    lose_answers(1, RUNNEL_OK);
+    lose_answers(2, RUNNEL_OK);
+    lose_answers(3, RUNNEL_BUSY);
+}
+
 /* ---- arguments ----------------------------------------------------------- */
 
 static void answer_changes(struct canned *c, struct rn_exchange *x, int n)
@@ -502,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_deleted_item_has_the_key_that_it_had),
         cmocka_unit_test(bulk_reads_what_fits_into_no_answer_together),
         cmocka_unit_test(an_answer_of_bulk_may_be_as_long_as_a_page),
+        cmocka_unit_test(a_read_in_bulk_leaves_nothing_uncertain),
         cmocka_unit_test(what_is_not_wanted_need_not_be_taken),
         cmocka_unit_test(nothing_lies_behind_the_last),
         cmocka_unit_test(what_is_required_and_not_valid_is_refused),

@@ -155,9 +155,12 @@ static void finish(struct bulk *b, size_t i)
     b->done++;
 }
 
+/* A read leaves nothing uncertain. */
 static void fail(struct bulk *b, size_t i, runnel_code code,
                  const runnel_error *error)
 {
+    if (code == RUNNEL_UNCERTAIN && b->operations[i].kind == RUNNEL_READ)
+        code = RUNNEL_BUSY;
     b->results->of[i].code = code;
     b->results->of[i].http_status = error->http_status;
     b->results->of[i].sub_status = error->sub_status;
@@ -234,20 +237,27 @@ static void take_answer(struct bulk *b, struct flight *f, int64_t now_ns)
     rn_json_release(&j);
 }
 
-/* The operations of a group whose range is gone are grouped anew; other
- * failures are those of all its operations. */
-static void land(struct bulk *b, struct flight *f, int64_t now_ns)
+/* May an operation whose group failed be sent in another one?  If the range is
+ * gone, or if the answer was lost and it only reads. */
+static bool may_regroup(const struct bulk *b, size_t i, runnel_code code)
 {
     struct rn_retry_policy policy =
         rn_account_retry(rn_client_container_account(b->container));
+    bool is_read = b->operations[i].kind == RUNNEL_READ;
 
+    return b->tasks[i].attempts < policy.limit &&
+           (code == RUNNEL_GONE || (code == RUNNEL_UNCERTAIN && is_read));
+}
+
+/* Other failures are those of all operations of the group. */
+static void land(struct bulk *b, struct flight *f, int64_t now_ns)
+{
     if (f->call.code == RUNNEL_OK) {
         take_answer(b, f, now_ns);
     } else {
         for (size_t i = 0; i < f->count; i++) {
             size_t one = f->tasks[i];
-            if (f->call.code == RUNNEL_GONE &&
-                b->tasks[one].attempts < policy.limit)
+            if (may_regroup(b, one, f->call.code))
                 repeat(b, one, now_ns);
             else
                 fail(b, one, f->call.code, &f->call.error);
