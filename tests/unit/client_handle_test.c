@@ -577,6 +577,32 @@ static void a_later_batch_of_the_same_key_comes_again_too(void **state)
     hosts_check(&h);
 }
 
+static void a_later_batch_comes_again_once_for_all_failures(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 1 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = hold_back;
+    o.pending_limit = 2;
+    o.feed = &small;
+    hosts_put(&h, 0, 1);
+    hosts_put(&h, 97, 98); /* the key of 0 */
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    h.judge = fail_thrice;
+    runnel_batch_ack(pending[1], RUNNEL_DONE);
+    hosts_run(&h, 200);
+    runnel_batch_ack(pending[0], RUNNEL_AGAIN);
+    hosts_run(&h, 20000);
+    assert_int_equal(h.delivered[0], 5);
+    assert_int_equal(h.delivered[97], 2);
+    hosts_stop(&h, 0);
+}
+
 /* ---- checkpoints --------------------------------------------------------- */
 
 static void a_checkpoint_is_one_request_and_renews(void **state)
@@ -969,6 +995,7 @@ int main(void)
         CASE(pending_batches_are_checkpointed_by_the_lowest),
         CASE(a_slow_handler_keeps_its_lease_and_little_memory),
         CASE(a_later_batch_of_the_same_key_comes_again_too),
+        CASE(a_later_batch_comes_again_once_for_all_failures),
         CASE(a_checkpoint_is_one_request_and_renews),
         CASE(an_idle_lease_is_renewed),
         CASE(checkpoints_by_count_and_by_time),

@@ -343,6 +343,8 @@ struct rn_delivery *rn_window_next(struct rn_window *w, int64_t now_ns,
             d->state = RN_DELIVERY_DELIVERED;
             d->why[0] = 0;
             memset(d->marks, RN_MARK_NONE, d->count);
+            rn_free(d->tainted); /* this call has all of them */
+            d->tainted = NULL;
             w->delivered++;
             return d;
         }

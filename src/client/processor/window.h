@@ -68,14 +68,16 @@ struct rn_delivery {
     uint32_t lane;
     enum rn_delivery_state state;
     runnel_batch *batch;
-    size_t count;           /* changes */
-    bool is_piece;          /* of a batch that was bisected */
-    bool is_reported;       /* the event BLOCKED was given */
-    uint32_t attempt;       /* of the next or the running call; from 1 */
-    uint32_t failures;      /* of this delivery */
-    int64_t due_ns;         /* BACKOFF */
-    size_t rejected;        /* REJECTED: changes that were handled */
-    unsigned char *tainted; /* changes that an earlier failure takes along */
+    size_t count;      /* changes */
+    bool is_piece;     /* of a batch that was bisected */
+    bool is_reported;  /* the event BLOCKED was given */
+    uint32_t attempt;  /* of the next or the running call; from 1 */
+    uint32_t failures; /* of this delivery */
+    int64_t due_ns;    /* BACKOFF */
+    size_t rejected;   /* REJECTED: changes that were handled */
+    /* DELIVERED: changes that an earlier failure takes along.  DONE: changes
+     * that have been put into other deliveries. */
+    unsigned char *tainted;
 
     /* ---- the worker's ---- */
     struct rn_worker *worker;

@@ -43,6 +43,15 @@ static struct rn_delivery *put_back(struct rn_window *w, struct rn_delivery *d,
     return made;
 }
 
+/* Other deliveries have the chosen changes of `d` now. */
+static void leave(struct rn_delivery *d, unsigned char *chosen)
+{
+    for (size_t i = 0; d->tainted && i < d->count; i++)
+        chosen[i] |= d->tainted[i];
+    rn_free(d->tainted);
+    d->tainted = chosen;
+}
+
 /* Later changes with the keys of the failed ones must come again after them. */
 static bool take_along(struct rn_window *w, struct rn_delivery *failed,
                        const unsigned char *chosen)
@@ -59,21 +68,15 @@ static bool take_along(struct rn_window *w, struct rn_delivery *failed,
         if (!hit)
             return false;
         for (size_t i = 0; i < d->count; i++) {
-            hit[i] = has_key(failed, chosen, rn_batch_at(d->batch, i));
+            hit[i] = !(d->tainted && d->tainted[i]) &&
+                     has_key(failed, chosen, rn_batch_at(d->batch, i));
             any = any || hit[i];
         }
-        if (any && d->state == RN_DELIVERY_DELIVERED) {
-            for (size_t i = 0; d->tainted && i < d->count; i++)
-                hit[i] |= d->tainted[i];
-            rn_free(d->tainted);
-            d->tainted = hit;
-            continue;
-        }
-        if (any && !put_back(w, d, hit, d)) {
+        if (any && d->state == RN_DELIVERY_DONE && !put_back(w, d, hit, d)) {
             rn_free(hit);
             return false;
         }
-        rn_free(hit);
+        leave(d, hit);
     }
     return true;
 }
@@ -108,9 +111,12 @@ static enum rn_outcome bisect(struct rn_window *w, struct rn_delivery *d)
         halves[half]->is_piece = true;
         halves[half]->attempt = d->attempt;
     }
-    rn_free(chosen);
-    if (!halves[1])
+    if (!halves[1]) {
+        rn_free(chosen);
         return RN_OUTCOME_NO_MEMORY;
+    }
+    memset(chosen, 1, d->count);
+    leave(d, chosen);
     rn_window_finish(w, d);
     return RN_OUTCOME_BISECTED;
 }
@@ -196,7 +202,9 @@ static enum rn_outcome split_verdict(struct rn_window *w, struct rn_delivery *d,
         made->attempt = d->attempt;
         outcome = RN_OUTCOME_PARTLY;
     }
-    rn_free(chosen);
+    for (size_t i = 0; i < d->count; i++)
+        chosen[i] |= bad[i];
+    leave(d, chosen);
     rn_window_finish(w, d);
     return outcome;
 }
