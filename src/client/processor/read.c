@@ -282,7 +282,9 @@ static int64_t route_again(struct rn_worker *w, int64_t now_ns)
         runnel_event event = { .kind = RUNNEL_EVENT_MERGED,
                                .severity = RUNNEL_SEVERITY_INFO,
                                .lease = w->token };
-        rn_host_put(w->host, &event, "goes on in range %s", w->reader.range_id);
+        if (w->reader.gone_id[0])
+            rn_host_put(w->host, &event, "goes on in range %s",
+                        w->reader.range_id);
         w->must_route = false;
         return RN_TASK_NOW;
     }
@@ -350,8 +352,11 @@ int64_t rn_worker_read(struct rn_worker *w, int64_t now_ns)
         return w->read_due_ns - now_ns;
     if (w->reader.range_id[0] == 0 &&
         !rn_reader_route(&w->reader, w->host->map)) {
-        w->must_route = true; /* several ranges: as after 410 */
-        w->map_seen = 0;
+        /* Several ranges: as after 410.  Or the lease is of a range that is
+         * newer than the map. */
+        w->must_route = true;
+        w->map_seen = w->host->map_version;
+        rn_host_want_map(w->host);
         return RN_TASK_NOW;
     }
     if (!has_memory(w, now_ns))
