@@ -272,6 +272,30 @@ static void a_lost_answer_is_found_out(void **state)
     release(&u);
 }
 
+static void a_lost_answer_that_is_found_out_late_is_no_move(void **state)
+{
+    struct rn_update lease;
+    struct rn_update u;
+
+    (void)state;
+    acquire(&lease, &me);
+    u = storing(&lease, "\"9\"");
+    assert_int_equal(rn_update_begin(&u), RN_UPDATE_WRITE);
+    put(rn_buf_view(&u.text)); /* it arrived; neither answer did */
+    assert_int_equal(rn_update_written(&u, RUNNEL_UNCERTAIN, NULL),
+                     RN_UPDATE_READ);
+    assert_int_equal(rn_update_read(&u, RUNNEL_TIMEOUT, NULL),
+                     RN_UPDATE_FAILED);
+    assert_true(u.is_doubtful);
+    rn_update_release(&u);
+    u = storing(&lease, "\"12\"");
+    u.doubtful = RN_LIT("\"9\"");
+    assert_int_equal(finish(&u, rn_update_begin(&u)), RN_UPDATE_DONE);
+    assert_false(u.has_moved);
+    assert_true(rn_view_eq(stored->lease.position, RN_LIT("\"12\"")));
+    release(&u);
+}
+
 static void an_expired_lease_whose_owner_came_back_is_left(void **state)
 {
     struct rn_update lease;
@@ -405,6 +429,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lost_answer_is_found_out, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_lost_answer_that_is_found_out_late_is_no_move, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             an_expired_lease_whose_owner_came_back_is_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(

@@ -183,6 +183,7 @@ enum rn_update_next rn_update_written(struct rn_update *u, runnel_code code,
     case RUNNEL_UNCERTAIN:
         if (RN_BUG(UNCERTAIN_IS_REFUSED) && u->kind == RN_UPDATE_ACQUIRE)
             return lose(u, NULL);
+        u->is_doubtful = u->is_doubtful || code == RUNNEL_UNCERTAIN;
         return RN_UPDATE_READ;
     case RUNNEL_UNAUTHORIZED:
     case RUNNEL_FORBIDDEN:
@@ -226,7 +227,8 @@ static void reconcile(struct rn_update *u, const struct rn_lease *fresh)
         return;
     }
     if (same(fresh->position, base->position) ||
-        same(fresh->position, u->position))
+        same(fresh->position, u->position) ||
+        (u->doubtful.at && same(fresh->position, u->doubtful)))
         return;
     u->has_moved = true;
     u->attempts = 0;

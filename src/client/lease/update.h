@@ -62,6 +62,8 @@ struct rn_update {
 
     /* STORE, RELEASE */
     struct rn_view position; /* null: as it is */
+    struct rn_view doubtful; /* of an earlier write, whose outcome is unknown;
+                              * null: there is none */
     uint32_t attempts;       /* of the batch after the position */
     struct rn_view split;    /* value of runnel.split; null: none */
     bool has_weight;         /* else the stored one stays */
@@ -71,6 +73,7 @@ struct rn_update {
     struct rn_buf text;   /* the JSON to write */
     bool has_moved;       /* the position was changed from outside */
     bool has_failed_hard; /* FAILED: trying again is of no use */
+    bool is_doubtful;     /* FAILED: what was written may be there */
     char owner[132];      /* LOST: the new owner; "": none or unknown */
     char owner_session[RN_SESSION_MAX]; /* LOST: its session; "": none */
     unsigned rounds;

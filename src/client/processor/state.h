@@ -65,6 +65,9 @@ struct rn_worker {
     char *owner_seen; /* when it was selected; NULL: free */
     bool was_expired;
     struct rn_position storing; /* the position that is being written */
+    /* That of a write whose answer was lost, while it is not known whether it
+     * was stored. */
+    struct rn_position doubtful;
     int64_t write_sent_ns;
     int64_t retry_write_ns; /* after a failed write */
     uint32_t write_failures;

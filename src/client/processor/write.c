@@ -218,6 +218,10 @@ static void finish(struct rn_worker *w, int64_t now_ns)
     w->is_updating = false;
     if (next == RN_UPDATE_DONE)
         rn_worker_note_written(w, w->write_sent_ns);
+    if (next == RN_UPDATE_DONE)
+        w->doubtful.kind = RN_POSITION_BEGINNING;
+    else if (w->update.is_doubtful && w->storing.kind == RN_POSITION_ETAG)
+        w->doubtful = w->storing;
     if (next == RN_UPDATE_LOST)
         lost(w);
     else if (next == RN_UPDATE_FAILED)
@@ -358,6 +362,8 @@ static void begin(struct rn_worker *w, enum rn_update_kind kind, int64_t now_ns)
         if (w->owner_seen)
             w->update.owner_seen = rn_view_text(w->owner_seen);
     } else {
+        if (w->doubtful.kind == RN_POSITION_ETAG)
+            w->update.doubtful = rn_view_text(w->doubtful.etag);
         if (choose_position(w, &w->storing))
             w->update.position = rn_view_text(w->storing.etag);
         else if (RN_BUG(RENEWAL_HAS_A_COPY) &&
