@@ -17,7 +17,9 @@ enum { SEEDS = 900 };
 static const uint64_t kept[] = {
     22443, /* a .NET host skips what the neighbour of a merged half had */
     30823, /* a host is paused with the lock, and makes leases of an old list */
+    1000729, /* a paused host sends a child's creation again, too late */
     1003660, /* a write of unknown outcome looks like one of another's */
+    1005201, /* as 1000729, 50 seconds too late */
     1007757, /* a lease of a range that is newer than the map is split */
     33612,   /* a split between map and list, by version 2, looks like a hole */
 };

@@ -56,6 +56,8 @@ struct rn_lease_store_call {
     char etag[RN_LEASE_ETAG_MAX];              /* the condition */
     struct rn_buf json;                        /* what is written */
     void *transaction; /* for a user's store; NULL: none */
+    int64_t until_ns;  /* of the steady clock; it is not sent again later; 0: no
+                        * limit */
     void (*done)(struct rn_lease_store_call *call);
     void *context;
 

@@ -463,6 +463,27 @@ static bool take_answer(struct container_store *s,
     return !go_on(s, call);
 }
 
+/* The attempt that is under way is the last one. */
+static void end_retries(struct rn_client_call *http)
+{
+    http->retry.policy.limit = 0;
+    if (http->due_ns)
+        rn_client_call_cancel(http);
+}
+
+static int64_t step_call(struct container_store *s,
+                         struct rn_lease_store_call *call)
+{
+    struct rn_env *env =
+        rn_account_env(rn_client_container_account(s->container));
+
+    if (call->http.is_over)
+        return 0;
+    if (call->until_ns && rn_mono_ns(env) > call->until_ns)
+        end_retries(&call->http);
+    return rn_client_call_step(&call->http);
+}
+
 static int64_t container_step(struct rn_lease_store *store)
 {
     struct container_store *s = container_of(store);
@@ -471,7 +492,7 @@ static int64_t container_step(struct rn_lease_store *store)
 
     while (*at) {
         struct rn_lease_store_call *call = *at;
-        int64_t due = call->http.is_over ? 0 : rn_client_call_step(&call->http);
+        int64_t due = step_call(s, call);
         if (!call->http.is_over || !take_answer(s, call)) {
             next = due < next ? due : next;
             at = &call->next;

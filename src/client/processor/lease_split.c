@@ -459,6 +459,7 @@ static void create_next(struct rn_worker *w, int64_t now_ns)
     struct rn_lease_store_call *call = new_call(w, RN_LEASE_STORE_CREATE);
 
     address_child(w, c);
+    call->until_ns = atomic_load(&w->valid_until_ns);
     call->code = print_child(w, c);
     if (call->code) {
         rn_error_set(&call->error, call->code, "the child lease is too large");
