@@ -21,7 +21,7 @@ static void end(struct rn_call *call)
     call->on_half_close = NULL;
     call->next = NULL;
     call->state = NULL;
-    call->is_lost = false;
+    call->is_lost = call->may_shed = false;
     call->held_until_ns = 0;
     call->note = (struct rn_call_note){ 0 };
 }

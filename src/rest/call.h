@@ -82,6 +82,9 @@ struct rn_call {
      * that rn_rest_resume calls. */
     struct rn_arena arena;
     uint64_t principal; /* key number, or hash of the permission */
+    /* Instead of RN_REST_WORK the server may do rn_rest_shed: nothing has been
+     * done that must be finished or released. */
+    bool may_shed;
     struct rn_rest *rest;
     enum rn_rest_step (*next)(struct rn_call *call);
     void *state;                        /* in the arena */

@@ -325,6 +325,7 @@ static bool to_worker(struct exchange *x)
 {
     x->work.run = run_work;
     x->work.principal = x->call.principal;
+    x->work.is_limited = x->call.may_shed;
     return rn_workers_add(x->opts->workers, &x->work);
 }
 

@@ -277,7 +277,8 @@ bool rn_workers_add(struct rn_workers *w, struct rn_work *work)
                                      .is_long = work->is_long };
     work->waited_ns = 0;
     pthread_mutex_lock(&w->lock);
-    has_room = share_of(w, &work->turn)->waiting < w->opts.waiting_max;
+    has_room = !work->is_limited ||
+               share_of(w, &work->turn)->waiting < w->opts.waiting_max;
     if (has_room) {
         put_waiting(w, &work->turn, now_ns);
         give_permits(w, now_ns);

@@ -55,6 +55,7 @@ struct rn_work {
     void (*run)(struct rn_work *work); /* thread: a worker */
     uint64_t principal;                /* whose share it uses */
     bool is_long;                      /* it was preempted before */
+    bool is_limited;                   /* counts against waiting_max */
     /* The time waited for permits so far, and the permits granted to others
      * before its first; valid while it runs. */
     int64_t waited_ns;
@@ -70,7 +71,7 @@ enum rn_code rn_workers_new(const struct rn_workers_opts *opts,
                             struct rn_err *err) RN_CHECK;
 /* Runs what is queued, then ends.  NULL is allowed. */
 void rn_workers_free(struct rn_workers *w);
-/* False if too much work of its principal is queued already. */
+/* False if it is limited and too much work of its principal is queued. */
 bool rn_workers_add(struct rn_workers *w, struct rn_work *work) RN_CHECK;
 /* Called often by a run: returns at once unless its slice is over and another
  * run waits, else when it has a permit again.  True if it is preempted.

@@ -234,7 +234,7 @@ static void quick_work_waits_for_few_slices(void **state)
 static void one_principal_has_half_of_the_long_runs(void **state)
 {
     struct bomber bombers[12] = { 0 };
-    struct job jobs[101] = { 0 };
+    struct job jobs[101] = { 0 }, other = { .posts = NULL };
     struct rn_workers *w = NULL;
     struct rn_histogram waits = { 0 };
     atomic_bool ends = false;
@@ -257,12 +257,18 @@ static void one_principal_has_half_of_the_long_runs(void **state)
     assert_int_equal(atomic_load(&begun), LONGS);
     /* Those that were put off wait, and no more than so many may. */
     for (int i = 0; i < 101; i++) {
-        jobs[i] = (struct job){
-            .work = { .run = run, .principal = 1, .is_long = true }
-        };
+        jobs[i] = (struct job){ .work = { .run = run,
+                                          .principal = 1,
+                                          .is_long = true,
+                                          .is_limited = true } };
         assert_int_equal(rn_workers_add(w, &jobs[i].work),
                          i < 100 - (12 - LONGS));
     }
+    /* Work that is not limited is taken all the same. */
+    other.work = (struct rn_work){ .run = run, .principal = 1 };
+    other.posts = &done;
+    assert_true(rn_workers_add(w, &other.work));
+    assert_true(wait_for(&done));
     atomic_store(&ends, true);
     for (int i = 0; i < 12; i++)
         assert_true(wait_for(&done));

@@ -390,6 +390,7 @@ enum rn_rest_step rn_rest_query(struct rn_context *x)
     if (rc)
         return rn_reply_fail(x, rc);
     x->call->next = run;
+    x->call->may_shed = true;
     x->call->on_half_close = on_half_close;
     return RN_REST_WORK;
 }
