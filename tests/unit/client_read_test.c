@@ -70,6 +70,82 @@ static void a_session_that_is_not_available_keeps_the_lease(void **state)
     hosts_check(&h);
 }
 
+/* What is not what was asked for, with a status and an etag that tempt. */
+static const char *const junk[] = {
+    "",
+    "null",
+    "{",
+    "[]",
+    "{}",
+    "7",
+    "{\"Documents\":7}",
+    "{\"Documents\":{}}",
+    "{\"Documents\":[7]}",
+    "{\"Documents\":[[]]}",
+    "{\"Documents\":[{\"id\":7,\"_etag\":{}}]}",
+    "{\"Documents\":[{\"id\":\"0\",\"pk\":\"0\",\"_lsn\":\"x\"},null]}",
+    "{\"PartitionKeyRanges\":[{\"id\":\"0\"}]}",
+    "{\"PartitionKeyRanges\":[{\"id\":0,\"minInclusive\":[],"
+    "\"maxExclusive\":\"FF\"}]}",
+};
+
+enum { JUNK = sizeof(junk) / sizeof(junk[0]) };
+
+static size_t junk_at;
+static unsigned junk_left;
+static const char *junk_part; /* of the path or the body */
+
+static bool answer_junk(void *context, const struct service_request *q,
+                        struct service_answer *a)
+{
+    (void)context;
+    if (junk_left == 0 ||
+        (!memmem(q->path.at, q->path.len, junk_part, strlen(junk_part)) &&
+         (q->body.len == 0 ||
+          !memmem(q->body.at, q->body.len, junk_part, strlen(junk_part)))))
+        return false;
+    junk_left--;
+    a->status = 200;
+    a->header_count = 0;
+    rn_buf_clear(&a->body);
+    service_say(a, "etag", "\"1000000\"");
+    assert_int_equal(rn_buf_add(&a->body, rn_view_text(junk[junk_at])), RN_OK);
+    return true;
+}
+
+/* Of the feed, of a listing of the leases, and of the routing map. */
+static void answers_that_are_junk_skip_nothing_and_keep_the_lease(void **state)
+{
+    static const char *const parts[] = { "/colls/source/docs", "STARTSWITH",
+                                         "/pkranges" };
+    runnel_processor_options o = hosts_options();
+    unsigned ranges = 1;
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    o.wait_ms = RUNNEL_OFF;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 3000);
+    h.world.wire.before = answer_junk;
+    for (size_t part = 0; part < 3; part++) {
+        for (junk_at = 0; junk_at < JUNK; junk_at++) {
+            junk_part = parts[part];
+            junk_left = 3;
+            if (part == 2) /* so that the map is read */
+                assert_true(service_split(h.world.box, 2 * (ranges++ - 1), 0));
+            hosts_put(&h, 0, 50);
+            hosts_until(&h, hosts_all_seen, 60000);
+            hosts_run(&h, 8000);
+            assert_int_equal(junk_left, 0);
+            assert_int_equal(hosts_owned(&h, 0), ranges);
+        }
+    }
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_LOST], 0);
+    assert_int_equal(h.deliveries, 3 * JUNK * 50);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 static bool refuse_large(void *context, const struct service_request *q,
                          struct service_answer *a)
 {
@@ -191,6 +267,7 @@ int main(void)
 #define CASE(f) cmocka_unit_test_teardown(f, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(a_session_that_is_not_available_keeps_the_lease),
+        CASE(answers_that_are_junk_skip_nothing_and_keep_the_lease),
         CASE(pages_become_smaller_when_the_service_says_so),
         CASE(a_transaction_beyond_all_limits_is_handled_in_parts),
     };

@@ -247,6 +247,7 @@ static runnel_code read_documents(struct rn_lease_store_call *call)
     struct rn_json_limits limits = { .bytes = RN_ANSWER_MAX };
     struct rn_json_walk w;
     struct rn_json j;
+    uint32_t documents;
     runnel_code rc;
 
     rn_json_init(&j, &limits);
@@ -254,7 +255,10 @@ static runnel_code read_documents(struct rn_lease_store_call *call)
     if (!rc && call->kind == RN_LEASE_STORE_READ) {
         rc = add_document(call, &j, 0);
     } else if (!rc) {
-        w = rn_json_walk_begin(&j, rn_json_find(&j, 0, RN_LIT("Documents")));
+        documents = rn_json_find(&j, 0, RN_LIT("Documents"));
+        if (rn_json_kind(&j, documents) != RN_JSON_ARRAY)
+            rc = RUNNEL_PROTOCOL; /* which is not an empty store */
+        w = rn_json_walk_begin(&j, documents);
         while (!rc && rn_json_walk_next(&w))
             rc = add_document(call, &j, w.value);
     }
