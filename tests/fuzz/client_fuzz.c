@@ -1,14 +1,18 @@
 /* client_fuzz.c -- any bytes as what a server says to the client library: a
- * plan, partition key ranges, rows to be compared and added up; and as what a
- * user gives it: a connection string, an endpoint.
+ * plan, partition key ranges, rows to be compared and added up, a page of the
+ * change feed, a lease; and as what a user gives it: a connection string, an
+ * endpoint.
  *
  * The first byte chooses.  Nothing may crash; a map that is complete finds a
- * range for every key, and the order of values is one.
+ * range for every key, the order of values is one, and a lease that is accepted
+ * is printed as what it is.
  */
 #include "fuzz/fuzz.h"
 
 #include "client/account/endpoint.h"
 #include "client/account/routing.h"
+#include "client/feed/page.h"
+#include "client/lease/document.h"
 #include "client/query/aggregate.h"
 
 static void try_plan(struct rn_view text, struct rn_arena *arena)
@@ -91,10 +95,88 @@ static void try_names(struct rn_view text, struct rn_arena *arena)
         must(strlen(url) > 7);
 }
 
+static bool is_same(const struct rn_lease *a, const struct rn_lease *b)
+{
+    return rn_view_eq(a->id, b->id) && rn_view_eq(a->token, b->token) &&
+           rn_view_eq(a->owner, b->owner) &&
+           rn_view_eq(a->position, b->position) && a->is_epk == b->is_epk &&
+           a->has_range == b->has_range && a->ts_s == b->ts_s &&
+           a->timestamp_ms == b->timestamp_ms &&
+           a->property_count == b->property_count;
+}
+
+static void try_lease(struct rn_view text, struct rn_arena *arena)
+{
+    struct rn_lease_document *read = NULL, *back = NULL;
+    struct rn_buf once = RN_BUF_INIT(1 << 20), twice = RN_BUF_INIT(1 << 20);
+
+    (void)arena;
+    if (rn_lease_document_new(text, &read, NULL) != RUNNEL_OK)
+        return;
+    must(rn_lease_print(&read->lease, &once) == RUNNEL_OK);
+    must(rn_lease_document_new(rn_buf_view(&once), &back, NULL) == RUNNEL_OK);
+    must(is_same(&read->lease, &back->lease));
+    must(rn_lease_print(&back->lease, &twice) == RUNNEL_OK);
+    must(rn_view_eq(rn_buf_view(&once), rn_buf_view(&twice)));
+    rn_lease_document_free(read);
+    rn_lease_document_free(back);
+    rn_buf_release(&once);
+    rn_buf_release(&twice);
+}
+
+static volatile unsigned sum;
+
+/* Reads all of it; a sanitizer looks on. */
+static void look_at(runnel_bytes bytes)
+{
+    must(bytes.len == 0 || bytes.at);
+    for (size_t i = 0; i < bytes.len; i++)
+        sum += (unsigned char)bytes.at[i];
+}
+
+static void take_page(struct rn_view text, runnel_feed_mode mode,
+                      struct rn_arena *arena)
+{
+    struct rn_pkdef key;
+    struct rn_change_page_options options = { .key = &key,
+                                              .mode = mode,
+                                              .since_s = INT64_MIN };
+    struct rn_change_page *page = NULL;
+    struct rn_exchange x;
+    struct rn_json j;
+
+    rn_json_init(&j, NULL);
+    must(!rn_json_parse(&j,
+                        RN_LIT("{\"paths\":[\"/pk\",\"/a/b\"],\"kind\":"
+                               "\"MultiHash\",\"version\":2}"),
+                        NULL));
+    must(!rn_pkdef_parse(&j, 0, arena, &key, NULL));
+    rn_exchange_init(&x, 1 << 20);
+    x.status = 200;
+    must(!rn_buf_add(&x.answer, text));
+    if (rn_change_page_take(&x, &options, &page, NULL) == RUNNEL_OK) {
+        for (size_t i = 0; i < page->count; i++) {
+            look_at(page->changes[i].json);
+            look_at(page->changes[i].previous);
+            look_at(page->changes[i].id);
+            look_at(page->changes[i].partition_key);
+        }
+        rn_change_page_unref(page);
+    }
+    rn_exchange_release(&x);
+    rn_json_release(&j);
+}
+
+static void try_page(struct rn_view text, struct rn_arena *arena)
+{
+    take_page(text, RUNNEL_FEED_LATEST, arena);
+    take_page(text, RUNNEL_FEED_ALL, arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static fuzz_try_fn *const tries[] = { try_plan, try_ranges, try_rows,
-                                          try_names };
+    static fuzz_try_fn *const tries[] = { try_plan,  try_ranges, try_rows,
+                                          try_names, try_lease,  try_page };
 
-    return fuzz_choose(data, size, tries, 4);
+    return fuzz_choose(data, size, tries, 6);
 }
