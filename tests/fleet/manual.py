@@ -3,8 +3,10 @@
     python3 manual.py ROOT
 
 What the page names must exist, each option must be in its table with the
-default that the header says, and each block of C must compile.
+default that the header says, each event in its own, each message that it
+quotes must be one of the library, and each block of C must compile.
 """
+import glob
 import os
 import re
 import subprocess
@@ -71,6 +73,39 @@ def _():
         assert re.search(rf"\b{name}\b", HEADERS), name
     for name in set(re.findall(r"[Ee]vent ([A-Z_]{4,})", PAGE)):
         assert f"RUNNEL_EVENT_{name}" in HEADERS, name
+
+
+@case("it has every event")
+def _():
+    table = PAGE.split("## Events")[1].split("\n## ")[0]
+    equal(re.findall(r"^\| ([A-Z_]+) \|", table, re.M),
+          re.findall(r"^    RUNNEL_EVENT_(\w+)",
+                     read("include/runnel/processor.h"), re.M))
+
+
+def messages():
+    """The texts in the sources of the library, adjacent literals joined."""
+    found = []
+    for path in glob.glob(os.path.join(ROOT, "src/client/**/*.c"),
+                          recursive=True):
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r'(?<!\\)"\s+"', "", file.read())
+        found += re.findall(r'"((?:[^"\\\n]|\\.)*)"', text)
+    return found
+
+
+@case("the messages that it quotes are those of the library")
+def _():
+    table = PAGE.split("## Troubleshooting")[1].split("\n## ")[0]
+    symptoms = "\n".join(re.findall(r"^\| (.*?) \|", table, re.M))
+    quoted = re.findall(r'"(.*?)"', symptoms)
+    assert len(quoted) >= 14, quoted
+    known = messages()
+    for text in quoted:
+        # "..." stands for a name; a remedy is a text of its own.
+        parts = [part.strip() for part in re.split(r"\.\.\.|(?=; )", text)]
+        for part in filter(None, parts):
+            assert any(part in each for each in known), part
 
 
 @case("its links lead somewhere")
