@@ -3,7 +3,8 @@
  * Goal: whatever bytes come, a call ends, in bounded time and memory, with a
  * code of client.h; no answer makes the client go elsewhere or believe what is
  * not so.  Method: a table of answers, each given to a read, to a write, to a
- * query and to a bulk of one; sanitizers look on.
+ * query, to a bulk of one, to a feed, to a look at leases and to the start of a
+ * processor; sanitizers look on.
  */
 #include "client/peer.h"
 
@@ -166,6 +167,76 @@ static void ask_all(runnel_client *client, size_t i)
     runnel_container_close(c);
 }
 
+static bool no_lease(void *context, const runnel_lease *lease)
+{
+    (void)context;
+    (void)lease;
+    fail();
+    return false;
+}
+
+static bool no_lag(void *context, const runnel_lag *lag)
+{
+    (void)context;
+    (void)lag;
+    fail();
+    return false;
+}
+
+static runnel_verdict no_changes(void *context, const char *lease,
+                                 const runnel_batch *batch)
+{
+    (void)context;
+    (void)lease;
+    (void)batch;
+    abort(); /* on a thread of the library */
+}
+
+/* Reads of the feed and of leases; the pauses between attempts are short. */
+static void follow(const char *endpoint)
+{
+    const runnel_client_options hasty = { RUNNEL_CLIENT_INIT,
+                                          .endpoint = endpoint,
+                                          .retry_limit = 2, .timeout_ms = 2000,
+                                          .retry_wait_ms = 50 };
+    const runnel_feed_options from = { RUNNEL_FEED_INIT,
+                                       .start = RUNNEL_START_BEGINNING };
+    runnel_lease_set set = { RUNNEL_LEASE_SET_INIT, .name = "p" };
+    runnel_processor_options o = { RUNNEL_PROCESSOR_INIT, .name = "p",
+                                   .feed = &from, .start_ms = 1,
+                                   .event = runnel_event_ignore };
+    runnel_observer observer = { RUNNEL_OBSERVER_INIT, .changes = no_changes };
+    runnel_processor *processor = NULL;
+    runnel_feed *feed = NULL;
+    runnel_batch *batch = NULL;
+    runnel_client *client = NULL;
+    runnel_error error = { 0 };
+
+    assert_int_equal(runnel_client_open(&hasty, &client, &error), RUNNEL_OK);
+    assert_int_equal(
+        runnel_container_open(client, "d", "c", &set.source, &error),
+        RUNNEL_OK);
+    assert_int_equal(
+        runnel_container_open(client, "d", "l", &set.leases, &error),
+        RUNNEL_OK);
+    o.leases = set.leases;
+    assert_int_equal(runnel_feed_open(set.source, &from, &feed, &error),
+                     RUNNEL_OK);
+    assert_int_not_equal(runnel_feed_next(feed, 0, &batch, &error), RUNNEL_OK);
+    runnel_feed_close(feed);
+    assert_int_not_equal(runnel_leases_each(&set, no_lease, NULL, &error),
+                         RUNNEL_OK);
+    assert_int_not_equal(runnel_lag_each(&set, no_lag, NULL, &error),
+                         RUNNEL_OK);
+    assert_int_not_equal(
+        runnel_processor_start(set.source, &o, &observer, &processor, &error),
+        RUNNEL_OK);
+    assert_true(strlen(error.message) > 0);
+    runnel_container_close(set.leases);
+    runnel_container_close(set.source);
+    runnel_client_close(client);
+}
+
 static void no_answer_does_harm(void **state)
 {
     (void)state;
@@ -182,6 +253,9 @@ static void no_answer_does_harm(void **state)
         ask_all(client, i);
         /* Some calls make several requests, each tried three times. */
         if (peer.requests > 150)
+            fail_msg("%s: %d requests", answers[i].name, (int)peer.requests);
+        follow(peer.endpoint);
+        if (peer.requests > 250)
             fail_msg("%s: %d requests", answers[i].name, (int)peer.requests);
         runnel_client_close(client);
         peer_close(&peer);
