@@ -39,11 +39,11 @@ static int run_restore(int argc, char **argv)
 const struct rn_command rn_command_backup = {
     .name = "backup",
     .usage = "DIR COPY",
-    .summary = "Copy a data directory, while the server runs on it or not",
+    .summary = "Copy a data directory, even while the server runs",
     .help = "COPY must be empty or absent; it becomes a data directory with "
             "every write that\nwas acknowledged before the command began.  "
-            "Writes go on meanwhile.  A copy that\nwas cut off is refused by "
-            "every command.\n",
+            "Writes continue during\nthe backup.  Every command refuses an "
+            "incomplete copy.\n",
     .run = run_backup,
 };
 
@@ -53,9 +53,9 @@ const struct rn_command rn_command_restore = {
     .summary = "Make a new data directory from a backup",
     .help =
         "DIR must be empty or absent.  It gets a new identity.  At its first "
-        "start it\ngoes on above everything that the original can have given "
-        "out since the backup,\nso that continuations of readers stay valid; "
-        "what was written since then is\ngone.\n\nA COPY can also be served "
-        "as it is, in place of the original.\n",
+        "start all\nLSNs and ids rise above those that the original can have "
+        "issued since the\nbackup, so that continuations of readers stay "
+        "valid.  Writes after the backup\nare lost.\n\nA COPY can also be "
+        "served directly, in place of the original.\n",
     .run = run_restore,
 };

@@ -35,6 +35,6 @@ const struct rn_command rn_command_compact = {
     .summary = "Rewrite a data directory in key order, every page full",
     .help = "Needs as much free space as the data takes.  The server must not "
             "be running on\nDIR.  A crash leaves either the old data or the "
-            "new, whole.\n",
+            "new, complete.\n",
     .run = run,
 };

@@ -82,7 +82,7 @@ const struct rn_command rn_command_dump = {
     .summary = "Print every committed record of a data directory as JSON lines",
     .help =
         "Each line is an object with the strings \"key\" and \"value\", in key "
-        "order.\nA byte that is not printable ASCII stands as \\u00XX, so the "
-        "lines are exact.\nThe server must not be running on DIR.\n",
+        "order.\nA byte that is not printable ASCII is written as \\u00XX, "
+        "so the lines are exact.\nThe server must not be running on DIR.\n",
     .run = run,
 };

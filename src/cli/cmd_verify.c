@@ -51,9 +51,10 @@ static int run(int argc, char **argv)
 const struct rn_command rn_command_verify = {
     .name = "verify",
     .usage = "DIR",
-    .summary = "Read all of a data directory and name what is damaged",
-    .help = "Changes nothing.  Each damage is a line with file, offset and "
-            "what is wrong, and\nthe exit status is then 2.  The server must "
-            "not be running on DIR.\n",
+    .summary = "Check a data directory and list all damage",
+    .help = "Reads everything that a start relies on, and changes nothing.  "
+            "Prints a line for\neach damage: file, offset and kind.  Exits "
+            "with status 2 if there is damage.\nThe server must not be running "
+            "on DIR.\n",
     .run = run,
 };

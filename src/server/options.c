@@ -37,12 +37,13 @@ static const struct option table[] = {
     { "data", TEXT, AT(data), "runnel-data", 0, 0, "DIR",
       "Directory of the data; created if absent." },
     { "store", WORD, AT(store), "local", 0, 0, "NAME",
-      "local keeps data in DIR; mem keeps nothing." },
+      "local stores data in DIR; mem stores it in memory only." },
     { "seed", TEXT, AT(seed), NULL, 0, 0, "FILE|DIR",
-      "Begin a new store with these databases, containers and documents: "
+      "Load these databases, containers and documents into a new store: "
       "DIR/DATABASE/CONTAINER.json and .ndjson, or one FILE of JSON lines." },
     { "advertise", TEXT, AT(advertise), NULL, 0, 0, "URL",
-      "Endpoint that clients are told to use; else the one of their request." },
+      "Endpoint that clients get from the server.  Default: that of each "
+      "request." },
     { "consistency", WORD, AT(consistency), "Session", 0, 0, "LEVEL",
       "Default consistency level of the account." },
     { "ranges", COUNT, AT(ranges), "0", 0, 1024, "N",
@@ -50,10 +51,10 @@ static const struct option table[] = {
     { "enforce-throughput", FLAG, AT(enforce_throughput), NULL, 0, 0, NULL,
       "Answer 429 to requests above a container's throughput." },
     { "tls-cert", TEXT, AT(tls_cert), NULL, 0, 0, "FILE",
-      "Certificate chain (PEM) for HTTPS, on the same port; else "
-      "DIR/tls/cert.pem, if it is there." },
+      "Certificate chain (PEM) for HTTPS, on the same port.  Default: "
+      "DIR/tls/cert.pem, if it exists." },
     { "tls-key", TEXT, AT(tls_key), NULL, 0, 0, "FILE",
-      "Its private key (PEM), of mode 0640 at most; else DIR/tls/key.pem." },
+      "Its private key (PEM), of mode 0640 at most.  Default: DIR/tls/key.pem." },
     { "no-auto-tls", FLAG, AT(no_auto_tls), NULL, 0, 0, NULL,
       "On loopback, create no certificate.  By default the server creates one "
       "for localhost in DIR/tls if there is none, and renews it; with --store "

@@ -193,7 +193,7 @@ static int run_explain(const struct rn_args *args)
 const struct rn_tool rn_tool_explain = {
     .name = "explain",
     .usage = "QUERY [@NAME=VALUE ...]",
-    .summary = "Tell how a query finds its documents",
+    .summary = "Show how a query finds its documents",
     .help = "Runs the first page of the query and prints, instead of its rows, "
             "how the documents are found, the index that is used, how many "
             "documents and index rows are read, and the index that is missed. "

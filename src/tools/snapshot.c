@@ -71,10 +71,10 @@ static int run_reset(const struct rn_args *args)
 const struct rn_tool rn_tool_snapshot = {
     .name = "snapshot",
     .usage = "NAME",
-    .summary = "Keep the state of all databases of a test server",
-    .help = "Keeps the state of all databases in the memory of a server that "
-            "runs with --test-mode, in place of an earlier snapshot of that "
-            "name.  'runnel reset NAME' puts it back.",
+    .summary = "Save the state of all databases of a test server",
+    .help = "Saves the state of all databases in the memory of a server that "
+            "runs with --test-mode, and replaces an earlier snapshot of that "
+            "name.  'runnel reset NAME' restores it.",
     .example = "  runnel snapshot clean\n",
     .uses = RN_USES_ACCOUNT,
     .operands_min = 1,
@@ -85,10 +85,10 @@ const struct rn_tool rn_tool_snapshot = {
 const struct rn_tool rn_tool_reset = {
     .name = "reset",
     .usage = "NAME",
-    .summary = "Put all databases of a test server back to a snapshot",
-    .help = "Puts back what 'runnel snapshot NAME' kept: documents, containers "
-            "and databases.  It is done by ordinary writes, so that readers of "
-            "the change feed see it as changes.",
+    .summary = "Restore all databases of a test server from a snapshot",
+    .help = "Restores the databases, containers and documents that 'runnel "
+            "snapshot NAME' saved.  A reset is ordinary writes, which readers "
+            "of the change feed see as changes.",
     .example = "  runnel reset clean\n",
     .uses = RN_USES_ACCOUNT,
     .operands_min = 1,

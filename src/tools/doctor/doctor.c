@@ -441,7 +441,7 @@ static const struct rn_option options[] = {
 const struct rn_tool rn_tool_doctor = {
     .name = "doctor",
     .usage = "",
-    .summary = "Find the faults of a configuration",
+    .summary = "Find configuration errors",
     .help = "Checks the account, the key, the clock and the container; with "
             "--leases, --lease-prefix or an interval the lease container, the "
             "lock that a host may have left, the hosts and the leases of a "

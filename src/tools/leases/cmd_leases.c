@@ -258,7 +258,7 @@ static const struct rn_option options[] = {
 const struct rn_tool rn_tool_leases = {
     .name = "leases",
     .usage = "VERB [ARGUMENT]",
-    .summary = "Look at the leases of a processor, and move them",
+    .summary = "List and move the leases of a processor",
     .help =
         "list prints every lease, show LEASE one of them as it is stored.\n\n"
         "seek [LEASE] --to POSITION moves one lease or all while hosts run: "

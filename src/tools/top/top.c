@@ -499,7 +499,7 @@ static const struct rn_option options[] = {
 const struct rn_tool rn_tool_top = {
     .name = "top",
     .usage = "",
-    .summary = "Show what a server does, live",
+    .summary = "Show the activity of a server, live",
     .help = "Shows requests, latencies, commits and the writes of each "
             "container from the server's /metrics, which it serves to clients "
             "on loopback.  A latency is an upper bound, from a histogram.  On "
