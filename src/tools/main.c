@@ -1,6 +1,7 @@
 /* main.c -- the program `runnel-tools`: finds the command and runs it.
  *
  *   runnel-tools NAME ...        runs the command
+ *   runnel-tools --help          the list of commands
  *   runnel-tools --commands      name and summary of each, a line each
  *   runnel-tools --man NAME      its man page
  */
@@ -18,6 +19,18 @@ static int print_commands(void)
 
     for (size_t i = 0; (tool = rn_tool_at(i)); i++)
         rn_outf("%s %s\n", tool->name, tool->summary);
+    return RN_EXIT_OK;
+}
+
+static int print_help(void)
+{
+    const struct rn_tool *tool;
+
+    rn_outf("Usage: runnel COMMAND [ARGUMENTS]\n\nCommands:\n");
+    for (size_t i = 0; (tool = rn_tool_at(i)); i++)
+        rn_outf("  %-10s %s\n", tool->name, tool->summary);
+    rn_outf("\n'runnel help COMMAND' explains a command; 'runnel help' lists "
+            "the commands\nof the server, too.\n");
     return RN_EXIT_OK;
 }
 
@@ -79,7 +92,9 @@ int main(int argc, char **argv)
     int status;
 
     rn_args_hide(argc, argv);
-    if (argc > 1 && strcmp(argv[1], "--commands") == 0) {
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        status = print_help();
+    } else if (argc > 1 && strcmp(argv[1], "--commands") == 0) {
         status = print_commands();
     } else if (argc > 1 && strcmp(argv[1], "--man") == 0) {
         status = print_manual(argc > 2 ? argv[2] : NULL);

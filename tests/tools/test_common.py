@@ -36,6 +36,16 @@ def _():
         assert max(map(len, page.lines)) <= 80, page.out
 
 
+@case("runnel-tools --help lists every tool")
+def _():
+    page = subprocess.run([TOOLS, "--help"], capture_output=True, text=True,
+                          timeout=30)
+    equal(page.returncode, 0, page.stderr)
+    for name in tools():
+        assert re.search(rf"^  {name} +[A-Z]", page.stdout, re.M), name
+    assert max(map(len, page.stdout.splitlines())) <= 80, page.stdout
+
+
 @case("a misspelt tool or option is corrected")
 def _():
     result = runnel("gett")
