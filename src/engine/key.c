@@ -200,6 +200,12 @@ void rn_key_counters(struct rn_key *out)
     begin(out, RN_CATALOG_NUMBER, RN_TAG_COUNTERS);
 }
 
+void rn_key_catalog(char tag, uint32_t number, struct rn_key *out)
+{
+    begin(out, RN_CATALOG_NUMBER, tag);
+    add_u32(out, number);
+}
+
 /* ---- an interval --------------------------------------------------------- */
 
 enum rn_code rn_key_collect(struct rn_txn *txn, const struct rn_key *from,

@@ -57,6 +57,16 @@ enum {
     RN_KEY_HEAD = 5, /* container and tag */
 };
 
+/* Tags of keys of the catalog that begin with a number (rn_key_catalog). */
+enum {
+    RN_TAG_DELETE_PARTITION = 'p',
+    RN_TAG_DROP_CONTAINER = 'x',
+    RN_TAG_DROP_DATABASE = 'y',
+    RN_TAG_REHOME = 'h',
+    RN_TAG_RESTORED = 'e', /* has no number */
+    RN_TAG_INDEXED = 'j',
+};
+
 struct rn_key {
     size_t len;
     char bytes[RN_BOUND_MAX];
@@ -105,6 +115,8 @@ void rn_key_object(enum rn_kind kind, struct rn_rid rid, struct rn_key *out);
 void rn_key_name(enum rn_kind kind, struct rn_rid owner, struct rn_view id,
                  struct rn_key *out);
 void rn_key_counters(struct rn_key *out);
+/* 0 | tag | number, the whole key or its beginning. */
+void rn_key_catalog(char tag, uint32_t number, struct rn_key *out);
 
 /* Copies the first keys of [from, before), at most `most`: a cursor may not
  * stay open while they are deleted. */

@@ -24,7 +24,6 @@
 #include <assert.h>
 
 enum {
-    TAG_ORDER = 'p',
     SLICE_KEYS = 256,
     DOCUMENT_KEYS = 4,
     SLICE_BYTES = 1 << 20,
@@ -127,7 +126,7 @@ static enum rn_code find_order(struct rn_txn *txn, const struct rn_key *after,
     struct rn_view key, value;
     enum rn_code rc;
 
-    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_ORDER, &from, &before);
+    rn_key_span_tag(RN_CATALOG_NUMBER, RN_TAG_DELETE_PARTITION, &from, &before);
     if (after->len) {
         from = *after;
         from.bytes[from.len++] = 0;
@@ -375,16 +374,14 @@ enum rn_code rn_delete_partition_start(struct rn_engine *e,
                                        struct rn_delete_partition *p,
                                        struct rn_err *err)
 {
-    struct rn_key first, end;
+    struct rn_key first;
     enum rn_code rc;
 
     p->engine = e;
     p->slices = 0;
     rn_epk_of(&p->container->pkdef, p->pk, &p->epk);
     rn_key_document(p->container->number, &p->epk, p->pk, RN_LIT(""), &first);
-    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_ORDER, &p->order, &end);
-    rn_put_u32_be(p->order.bytes + p->order.len, p->container->number);
-    p->order.len += 4;
+    rn_key_catalog(RN_TAG_DELETE_PARTITION, p->container->number, &p->order);
     memcpy(p->order.bytes + p->order.len, first.bytes + RN_KEY_HEAD,
            first.len - RN_KEY_HEAD);
     p->order.len += first.len - RN_KEY_HEAD;

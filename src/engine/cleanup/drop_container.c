@@ -20,26 +20,15 @@
 enum {
     SLICE_KEYS = 256,
     SLICE_BYTES = 64 << 10, /* about what their removal takes in the WAL */
-    TAG_CONTAINER = 'x',
-    TAG_DATABASE = 'y',
 };
 
 /* ---- markers ------------------------------------------------------------- */
-
-static void marker_key(char tag, uint32_t number, struct rn_key *out)
-{
-    struct rn_key end;
-
-    rn_key_span_tag(RN_CATALOG_NUMBER, tag, out, &end);
-    rn_put_u32_be(out->bytes + out->len, number);
-    out->len += 4;
-}
 
 static enum rn_code marker_put(struct rn_txn *txn, char tag, uint32_t number)
 {
     struct rn_key key;
 
-    marker_key(tag, number, &key);
+    rn_key_catalog(tag, number, &key);
     return rn_txn_put(txn, rn_key_view(&key), RN_LIT(""));
 }
 
@@ -47,7 +36,7 @@ static enum rn_code marker_del(struct rn_txn *txn, char tag, uint32_t number)
 {
     struct rn_key key;
 
-    marker_key(tag, number, &key);
+    rn_key_catalog(tag, number, &key);
     return rn_txn_del(txn, rn_key_view(&key));
 }
 
@@ -70,12 +59,12 @@ static enum rn_code marker_find(struct rn_txn *txn, char tag, uint32_t *number)
 
 enum rn_code rn_drop_mark_container(struct rn_txn *txn, uint32_t number)
 {
-    return marker_put(txn, TAG_CONTAINER, number);
+    return marker_put(txn, RN_TAG_DROP_CONTAINER, number);
 }
 
 enum rn_code rn_drop_mark_database(struct rn_txn *txn, uint32_t database)
 {
-    return marker_put(txn, TAG_DATABASE, database);
+    return marker_put(txn, RN_TAG_DROP_DATABASE, database);
 }
 
 enum rn_code rn_drop_find_database(struct rn_txn *txn, uint32_t database)
@@ -83,7 +72,7 @@ enum rn_code rn_drop_find_database(struct rn_txn *txn, uint32_t database)
     struct rn_key key;
     struct rn_view value;
 
-    marker_key(TAG_DATABASE, database, &key);
+    rn_key_catalog(RN_TAG_DROP_DATABASE, database, &key);
     return rn_txn_get(txn, rn_key_view(&key), &value);
 }
 
@@ -94,7 +83,7 @@ enum rn_code rn_drop_count_databases(struct rn_txn *txn, uint32_t *out)
     enum rn_code rc = RN_OK;
 
     *out = 0;
-    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_DATABASE, &from, &before);
+    rn_key_span_tag(RN_CATALOG_NUMBER, RN_TAG_DROP_DATABASE, &from, &before);
     while (!rc && count) {
         rc = rn_key_collect(txn, &from, &before, &found, 1, &count);
         if (rc || !count)
@@ -112,14 +101,15 @@ static enum rn_code sweep_database(struct rn_engine *e, struct rn_txn *txn)
 {
     struct rn_removal from = e->removal;
     uint32_t number = 0;
-    enum rn_code rc = marker_find(txn, TAG_DATABASE, &number);
+    enum rn_code rc = marker_find(txn, RN_TAG_DROP_DATABASE, &number);
 
     if (from.database != number)
         from = (struct rn_removal){ .database = number };
     if (!rc)
         rc = rn_objects_remove(txn, &from, &e->removed);
-    return rc || !e->removed.is_last ? rc
-                                     : marker_del(txn, TAG_DATABASE, number);
+    return rc || !e->removed.is_last
+               ? rc
+               : marker_del(txn, RN_TAG_DROP_DATABASE, number);
 }
 
 static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
@@ -127,7 +117,7 @@ static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
     struct rn_key *keys, from, before;
     uint32_t number = 0;
     size_t count = 0;
-    enum rn_code rc = marker_find(txn, TAG_CONTAINER, &number);
+    enum rn_code rc = marker_find(txn, RN_TAG_DROP_CONTAINER, &number);
 
     if (rc)
         return rc;
@@ -139,7 +129,7 @@ static enum rn_code sweep_container(struct rn_engine *e, struct rn_txn *txn)
     for (size_t i = 0; !rc && i < count; i++)
         rc = rn_txn_del(txn, rn_key_view(&keys[i]));
     if (!rc && count < SLICE_KEYS)
-        rc = marker_del(txn, TAG_CONTAINER, number);
+        rc = marker_del(txn, RN_TAG_DROP_CONTAINER, number);
     rn_free(keys);
     rn_bloom_end(&e->blooms, number);
     return rc;

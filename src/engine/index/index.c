@@ -26,7 +26,6 @@
 enum {
     VERSION = 2,
     VERSION_BY_KEY = 1,
-    TAG_INDEXED = 'j',
     RID_BYTES = 8, /* of a container */
     ROW_HEAD = 2 + RID_BYTES + 8 + 8,
     KEY_ROOM = RN_KEY_MAX - RN_KEY_HEAD - 1 - 8, /* for all sort keys */
@@ -53,12 +52,8 @@ bool rn_index_is(const struct rn_index *x, const struct rn_index_key *keys,
     bool same = x->count == count;
 
     for (uint32_t i = 0; same && i < count; i++) {
-        const struct rn_json_path *a = &x->keys[i].path, *b = &keys[i].path;
-
-        same = a->count == b->count &&
-               x->keys[i].is_descending == keys[i].is_descending;
-        for (uint32_t n = 0; same && n < a->count; n++)
-            same = rn_view_eq(a->names[n], b->names[n]);
+        same = x->keys[i].is_descending == keys[i].is_descending &&
+               rn_json_path_eq(&x->keys[i].path, &keys[i].path);
     }
     return same;
 }
@@ -67,11 +62,7 @@ bool rn_index_is(const struct rn_index *x, const struct rn_index_key *keys,
 
 void rn_index_row_key(uint32_t container, uint8_t number, struct rn_key *out)
 {
-    struct rn_key end;
-
-    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_INDEXED, out, &end);
-    rn_put_u32_be(out->bytes + out->len, container);
-    out->len += 4;
+    rn_key_catalog(RN_TAG_INDEXED, container, out);
     out->bytes[out->len++] = (char)number;
 }
 

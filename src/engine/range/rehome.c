@@ -27,23 +27,13 @@ enum {
     BUSY_ENTRIES = 32, /* in a slice that clients wait for */
     IDLE_ENTRIES = 512,
     SLICE_BYTES = 1 << 20,
-    TAG_REHOME = 'h',
 };
-
-static void marker_key(uint32_t number, struct rn_key *out)
-{
-    struct rn_key end;
-
-    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_REHOME, out, &end);
-    rn_put_u32_be(out->bytes + out->len, number);
-    out->len += 4;
-}
 
 enum rn_code rn_rehome_mark(struct rn_txn *txn, uint32_t number)
 {
     struct rn_key key;
 
-    marker_key(number, &key);
+    rn_key_catalog(RN_TAG_REHOME, number, &key);
     return rn_txn_put(txn, rn_key_view(&key), RN_LIT(""));
 }
 
@@ -381,7 +371,7 @@ static enum rn_code run(struct rn_engine *e, struct rn_txn *txn)
 
     e->rehome.next = e->rehome.at;
     set_size(e);
-    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_REHOME, &from, &before);
+    rn_key_span_tag(RN_CATALOG_NUMBER, RN_TAG_REHOME, &from, &before);
     rc = first_of(txn, &from, &before, &key, &value);
     rn_buf_release(&value);
     if (rc)

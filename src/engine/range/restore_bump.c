@@ -28,7 +28,6 @@
 #include "engine/catalog/object.h"
 
 enum {
-    TAG_RESTORED = 'e',
     ROW_BYTES = 8,
     IDS_PASSED = RN_RANGES_MAX,
     LIST_MAX = 64,
@@ -42,7 +41,7 @@ static void restored_key(struct rn_key *out)
 {
     struct rn_key end;
 
-    rn_key_span_tag(RN_CATALOG_NUMBER, TAG_RESTORED, out, &end);
+    rn_key_span_tag(RN_CATALOG_NUMBER, RN_TAG_RESTORED, out, &end);
 }
 
 static enum rn_code read_seen(struct rn_txn *txn, uint64_t *out)

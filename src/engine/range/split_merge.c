@@ -15,6 +15,9 @@ enum {
     GROW_SPLITS = 32,        /* in a slice; every write waits for it */
 };
 
+/* Where hashes of version 2 end, as the first bytes of an EPK. */
+#define HASHES_END (UINT64_C(0x40) << 56)
+
 /* ---- one split or merge -------------------------------------------------- */
 
 static enum rn_code read_alive(struct rn_split_merge *r, struct rn_txn *txn,
@@ -174,15 +177,6 @@ static enum rn_code merge(struct rn_split_merge *r, struct rn_txn *txn,
 
 /* ---- growing ------------------------------------------------------------- */
 
-/* The first bytes of an EPK, to measure the width of an interval. */
-static uint64_t head_of(const struct rn_epk *epk)
-{
-    unsigned char bytes[8] = { 0 };
-
-    memcpy(bytes, epk->bytes, epk->len < 8 ? epk->len : 8);
-    return rn_get_u64_be((const char *)bytes);
-}
-
 /* Living ranges, sorted by interval. */
 struct spans {
     const struct rn_pkdef *def;
@@ -199,13 +193,14 @@ static size_t widest(const struct spans *s)
     for (size_t i = 0; i < s->count; i++) {
         const struct rn_epk_range *epks = &s->list[i].epks;
         struct rn_epk middle;
-        uint64_t high = head_of(&epks->max);
-        uint64_t top = head_of(&(struct rn_epk){ 1, { 0x40 } });
-        uint64_t w = high - head_of(&epks->min);
+        struct rn_epk_prefixes ends = rn_epk_prefixes_of(
+            rn_epk_view(&epks->min), rn_epk_view(&epks->max));
+        uint64_t w;
 
-        if (s->def->kind != RN_PKDEF_RANGE && high > top &&
+        if (s->def->kind != RN_PKDEF_RANGE && ends.high > HASHES_END &&
             rn_pkdef_version(s->def) == 2)
-            w = top - head_of(&epks->min); /* the upper end of the hashes */
+            ends.high = HASHES_END;
+        w = ends.high - ends.low;
         if ((best == s->count || w > width) &&
             rn_epk_middle(s->def, epks, &middle)) {
             best = i;
