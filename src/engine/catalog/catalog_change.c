@@ -144,7 +144,8 @@ static enum rn_code run_create(struct rn_catalog_change *c, struct rn_txn *txn,
     c->created = true;
     like.created_ts = like.ts;
     draw(&n, c, &like);
-    rc = rn_body_finish(&like, c->name, rn_buf_view(&c->text), &c->object);
+    rc = rn_object_json_finish(&like, c->name, rn_buf_view(&c->text),
+                               &c->object);
     if (!rc)
         rc = rn_object_put(txn, c->object, err);
     if (!rc && (c->kind == RN_KIND_DATABASE || c->kind == RN_KIND_CONTAINER))
@@ -249,7 +250,8 @@ static enum rn_code replace(struct rn_catalog_change *c, struct rn_txn *txn,
         rc = print_replaced(c, old, &like, err);
     }
     if (!rc)
-        rc = rn_body_finish(&like, c->name, rn_buf_view(&c->text), &c->object);
+        rc = rn_object_json_finish(&like, c->name, rn_buf_view(&c->text),
+                                   &c->object);
     if (!rc)
         rc = put_replaced(c, txn, old, err);
     if (!rc)
@@ -394,7 +396,7 @@ static enum rn_code prepare_text(struct rn_catalog_change *c,
                    : RN_OK;
     }
     if (c->kind != RN_KIND_DATABASE)
-        return rn_body_print(c->kind, c->body, &c->text, err);
+        return rn_object_json_print(c->kind, c->body, &c->text, err);
     rn_json_out_object_begin(&o);
     rn_json_out_key(&o, RN_LIT("id"));
     rn_json_out_string(&o, c->name);

@@ -72,8 +72,8 @@ static enum rn_code check(enum rn_kind kind, const struct rn_json *j,
     return rc;
 }
 
-enum rn_code rn_body_print(enum rn_kind kind, struct rn_view json,
-                           struct rn_buf *out, struct rn_err *err)
+enum rn_code rn_object_json_print(enum rn_kind kind, struct rn_view json,
+                                  struct rn_buf *out, struct rn_err *err)
 {
     struct rn_json_out o = RN_JSON_OUT_INIT(out);
     struct rn_json_walk w;
@@ -139,8 +139,9 @@ static enum rn_code print_system(struct rn_buf *out, const struct rn_object *o)
     return rc ? rc : rn_buf_add(out, lists(o->kind));
 }
 
-enum rn_code rn_body_finish(const struct rn_object *like, struct rn_view id,
-                            struct rn_view text, struct rn_object **out)
+enum rn_code rn_object_json_finish(const struct rn_object *like,
+                                   struct rn_view id, struct rn_view text,
+                                   struct rn_object **out)
 {
     struct rn_buf body = RN_BUF_INIT(BODY_MAX);
     enum rn_code rc = rn_buf_add(&body, text);

@@ -314,8 +314,8 @@ enum rn_code rn_offer_create(struct rn_catalog_change *c, struct rn_txn *txn,
     if (!rc)
         rc = print(&like, c->object->rid, &terms, &text);
     if (!rc)
-        rc = rn_body_finish(&like, rn_rid_print(c->object->rid, name),
-                            rn_buf_view(&text), &c->offer);
+        rc = rn_object_json_finish(&like, rn_rid_print(c->object->rid, name),
+                                   rn_buf_view(&text), &c->offer);
     if (!rc)
         rc = rn_object_put(txn, c->offer, err);
     rn_buf_release(&text);

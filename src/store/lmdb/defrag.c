@@ -59,7 +59,7 @@ static uint64_t leaves_after(const struct window *w)
 
 /* Worth it if less than three bytes are written for two freed: without large
  * rows, leaves that are less than three fifths as full as they could be. */
-static bool is_thin(const struct window *w)
+static bool is_sparse(const struct window *w)
 {
     uint64_t after, room;
 
@@ -109,12 +109,12 @@ static enum rn_code walk(struct rn_local *l, struct rn_map_cursor *c,
     uint64_t seen = 0;
     enum rn_code rc = l->map->ops->leaf(c, &leaf);
 
-    while (!rc && !is_thin(&w) && seen < LOOK_ROWS) {
+    while (!rc && !is_sparse(&w) && seen < LOOK_ROWS) {
         rc = gather(l->map, c, &leaf, &w);
         seen += w.rows;
     }
     t->paid += seen / ROWS_PER_DELETE + 1;
-    *found = is_thin(&w) && (!rc || rc == RN_NOT_FOUND);
+    *found = is_sparse(&w) && (!rc || rc == RN_NOT_FOUND);
     rn_buf_clear(&t->first);
     rn_buf_clear(&t->at);
     if (*found && rn_buf_add(&t->first, w.first))

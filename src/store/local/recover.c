@@ -66,7 +66,7 @@ static enum rn_code open_format(struct rn_local *l, struct rn_err *err)
     return error ? rn_fail_errno(err, error, "%s", path) : RN_OK;
 }
 
-static struct rn_wal_opts log_opts(const struct rn_local *l)
+static struct rn_wal_opts wal_opts(const struct rn_local *l)
 {
     uint64_t segment = l->opts.segment_bytes;
 
@@ -111,7 +111,7 @@ static enum rn_code sync_names(struct rn_local *l, struct rn_err *err)
 
 static enum rn_code create_files(struct rn_local *l, struct rn_err *err)
 {
-    struct rn_wal_opts opts = log_opts(l);
+    struct rn_wal_opts opts = wal_opts(l);
     bool found = false;
     enum rn_code rc = rn_wal_find(&opts, &found, err);
 
@@ -210,7 +210,7 @@ static enum rn_code check_seq(struct rn_local *l, struct rn_err *err)
 
 static enum rn_code reopen(struct rn_local *l, struct rn_err *err)
 {
-    struct rn_wal_opts opts = log_opts(l);
+    struct rn_wal_opts opts = wal_opts(l);
     enum rn_code rc;
 
     l->generation = l->checkpoint.generation;

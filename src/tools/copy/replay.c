@@ -195,7 +195,7 @@ static enum rn_code is_of_entry(struct rn_replay *p,
     if (!rc)
         rc = rn_json_parse(&p->other, rn_view_text(e->source_key), NULL);
     if (!rc)
-        rc = rn_value_compare(&key, 0, &p->other, 0, out);
+        rc = rn_document_value_compare(&key, 0, &p->other, 0, out);
     rn_json_release(&key);
     return rc;
 }

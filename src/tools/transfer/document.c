@@ -96,7 +96,7 @@ static enum rn_code compare_arrays(const struct rn_json *a, uint32_t at_a,
 
     *is_equal = rn_json_count(a, at_a) == rn_json_count(b, at_b);
     while (!rc && *is_equal && rn_json_walk_next(&x) && rn_json_walk_next(&y))
-        rc = rn_value_compare(a, x.value, b, y.value, is_equal);
+        rc = rn_document_value_compare(a, x.value, b, y.value, is_equal);
     return rc;
 }
 
@@ -146,14 +146,14 @@ static enum rn_code compare_objects(const struct rn_json *a, uint32_t at_a,
             continue;
         rc = find_same(a, w.name, b, at_b, &guess, &other);
         if (!rc)
-            rc = rn_value_compare(a, w.value, b, other, is_equal);
+            rc = rn_document_value_compare(a, w.value, b, other, is_equal);
     }
     return rc;
 }
 
-enum rn_code rn_value_compare(const struct rn_json *a, uint32_t at_a,
-                              const struct rn_json *b, uint32_t at_b,
-                              bool *is_equal)
+enum rn_code rn_document_value_compare(const struct rn_json *a, uint32_t at_a,
+                                       const struct rn_json *b, uint32_t at_b,
+                                       bool *is_equal)
 {
     enum rn_json_kind kind = rn_json_kind(a, at_a);
 
@@ -182,5 +182,5 @@ enum rn_code rn_value_compare(const struct rn_json *a, uint32_t at_a,
 enum rn_code rn_document_compare(const struct rn_json *a,
                                  const struct rn_json *b, bool *is_equal)
 {
-    return rn_value_compare(a, 0, b, 0, is_equal);
+    return rn_document_value_compare(a, 0, b, 0, is_equal);
 }

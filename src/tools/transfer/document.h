@@ -33,8 +33,8 @@ enum rn_code rn_document_compare(const struct rn_json *a,
                                  bool *is_equal) RN_CHECK;
 
 /* The same of two values. */
-enum rn_code rn_value_compare(const struct rn_json *a, uint32_t at_a,
-                              const struct rn_json *b, uint32_t at_b,
-                              bool *is_equal) RN_CHECK;
+enum rn_code rn_document_value_compare(const struct rn_json *a, uint32_t at_a,
+                                       const struct rn_json *b, uint32_t at_b,
+                                       bool *is_equal) RN_CHECK;
 
 #endif

@@ -141,8 +141,8 @@ enum rn_code rn_schema_compare_keys(const struct rn_schema *schema,
     for (uint32_t i = 0; !rc && *is_equal && i < schema->path_count; i++) {
         const struct rn_json_path *path = &schema->paths[i];
 
-        rc = rn_value_compare(a, rn_json_path_find(path, a, 0), b,
-                              rn_json_path_find(path, b, 0), is_equal);
+        rc = rn_document_value_compare(a, rn_json_path_find(path, a, 0), b,
+                                       rn_json_path_find(path, b, 0), is_equal);
     }
     return rc;
 }
