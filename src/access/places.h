@@ -1,10 +1,11 @@
-/* places.h -- a list of places of documents, collected to be sorted. */
+/* places.h -- a list of the positions of documents, collected to be
+ * sorted. */
 #ifndef RN_ACCESS_PLACES_H
 #define RN_ACCESS_PLACES_H
 
 #include "base/mem.h"
 
-/* The places of documents, in the order in which they are read. */
+/* The positions of documents, in the order in which they are read. */
 struct rn_access_places {
     struct rn_buf list;   /* of struct rn_access_place */
     struct rn_arena held; /* their bytes */

@@ -95,7 +95,7 @@ static inline struct rn_view rn_buf_view(const struct rn_buf *b)
 {
     return (struct rn_view){ b->at, b->len };
 }
-char *rn_buf_take(struct rn_buf *b); /* caller rn_frees; b is empty again */
+char *rn_buf_take(struct rn_buf *b); /* caller frees; b is empty again */
 void rn_buf_clear(struct rn_buf *b); /* empty, keeps its memory */
 /* Exchanges their memory and empties both; the ceilings stay. */
 void rn_buf_swap(struct rn_buf *a, struct rn_buf *b);

@@ -12,7 +12,7 @@
  * It is a stack that the consumer reverses: one atomic exchange each, and 2 to
  * 3 times as fast as a locked list with 1 to 8 pushing threads on two cores.
  *
- * Threads: push from any; take_all from one at a time.
+ * Threads: rn_queue_push from any; rn_queue_take_all from one at a time.
  */
 #ifndef RN_BASE_QUEUE_H
 #define RN_BASE_QUEUE_H

@@ -1,4 +1,4 @@
-/* binary_text.c -- decodes the strings of CosmosBinary; see binary.h. */
+/* binary_text.c -- decodes the strings of CosmosBinary; see binary_text.h. */
 #include "cosmos/binary_text.h"
 
 #include "base/base64.h"

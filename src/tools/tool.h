@@ -29,7 +29,7 @@
 
 #include "tools/common/option.h"
 
-/* The exit status of every tool.  rn_exit_text has the documented meaning. */
+/* The exit status of every tool; report.h walks the documented meanings. */
 enum rn_exit {
     RN_EXIT_OK = 0,
     RN_EXIT_FAILED = 1,        /* the server or the data refused */

@@ -38,7 +38,7 @@ struct replay {
     char strange[400];   /* "": no such write */
 };
 
-/* Reads a file of tests/client/golden; aborts if it is none.  `phases`: of its
+/* Reads a file of tests/client/golden, or aborts.  `phases`: of its
  * entries, "bootstrap checkpoint"; NULL: all. */
 void replay_add(struct replay *r, const char *path, const char *phases);
 /* Takes the wire's place of the service. */

@@ -394,7 +394,7 @@ const struct service_entry *service_delete(struct service_box *box,
     return e ? end_of(box, e, SERVICE_DELETE) : NULL;
 }
 
-/* Fills id, key and TTL from a parsed document; false if it is none. */
+/* Fills id, key and TTL from a parsed document; false if it has no id. */
 static bool described(const struct service_box *box, const struct rn_json *j,
                       struct service_entry *e)
 {

@@ -202,6 +202,14 @@ refused 'a retired tag stays retired' src/base/a.c:2 'a retired word' \
     src/base/a.c "${a}struct sieve {\n};\n"
 refused 'a retired phrase stays retired' src/base/a.c:2 'a retired phrase' \
     src/base/a.c "${a}/* Nobody is told of it. */\n"
+refused 'a phrase without its noun stays retired' src/base/a.c:2 \
+    'a retired phrase' src/base/a.c "${a}/* False for a key that is none. */\n"
+refused 'a retired word stays retired in a document' docs/x.md:3 \
+    'a retired word' docs/x.md 'Ids\n\nThe sieve has all ids.\n'
+refused 'a retired word stays retired in a script' tests/x.py:1 \
+    'a retired word' tests/x.py 'def reshape(box):\n    pass\n'
+refused 'a retired phrase stays retired in a document' docs/x.md:1 \
+    'a retired phrase' docs/x.md 'A reader is told of each change.\n'
 accepted 'an ordinary word is not a retired name' \
     src/base/a.c "${a}int rn_homes(void); /* a whole journal, a quiet lab */\n"
 

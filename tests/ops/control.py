@@ -175,7 +175,7 @@ def _():
         equal(server.get(container, "2", "x")[0], 404)
 
 
-@case("a fault that is none is refused")
+@case("an invalid fault is refused")
 def _():
     with Server("--test-mode") as server:
         for bad in [{}, {"status": 200}, {"status": 999}, {"status": 429.5},

@@ -309,7 +309,7 @@ KEY_MUTATIONS = {
     "16 minutes late": (dated(960), 403),
     "a year late": (dated(366 * 86400), 403),
     "without a date": (lambda t, k, n: unchanged(t, k, n)[1:], 401),
-    "with a date that is none": (lambda t, k, n:
+    "with an invalid date": (lambda t, k, n:
                                  [("x-ms-date", "yesterday"),
                                   unchanged(t, k, n)[1]], 401),
     "with another date than signed": (lambda t, k, n:

@@ -112,7 +112,7 @@ static const struct {
       "FbTqhByc7TVr3OHyqlu%252Bc%252Bc%253D" },
     { "escape without digits", "type=master&ver=1.0&sig=" SIG "%" },
     { "escape with one digit", "type=master&ver=1.0&sig=" SIG "%3" },
-    { "escape that is none", "type=master&ver=1.0%zz&sig=" SIG },
+    { "invalid escape", "type=master&ver=1.0%zz&sig=" SIG },
     { "blank for a plus",
       "type=master&ver=1.0&sig=c09PEVJrgp2uQRkr934kFbTqhByc7TVr3OHyqlu "
       "c+c=" },

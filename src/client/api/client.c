@@ -100,7 +100,7 @@ static runnel_code find_link(char *path, struct rn_link *link,
             ptrdiff_t decoded = rn_percent_decode(rn_view_of(at, len), at);
             if (decoded < 0)
                 return rn_error_set(error, RUNNEL_BAD_REQUEST,
-                                    "the path has an escape that is none");
+                                    "the path has an invalid percent escape");
             segments[count++] = rn_view_of(at, (size_t)decoded);
         }
         if (at[len] == '?')

@@ -1,5 +1,5 @@
 /* cursor_parts.c -- the parts of a cursor: from token or scope, through splits
- * and merges, into a token; see cursor.h. */
+ * and merges, into a token; see cursor_parts.h. */
 #include "client/feed/cursor_parts.h"
 
 enum {

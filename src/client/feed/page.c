@@ -170,7 +170,7 @@ static runnel_code key_collect(struct parsing *p, uint32_t key,
         return failed(p, rc);
     rc = rn_pk_parse(rn_buf_view(text), &p->page->arena, &pk, &err);
     if (rc == RN_BAD_REQUEST)
-        return malformed(p, "a partition key that is none");
+        return malformed(p, "an invalid partition key");
     if (rc)
         return failed(p, rc);
     /* The parse may have lent strings from the scratch buffer: print first

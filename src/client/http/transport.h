@@ -5,7 +5,7 @@
  * connections to a host, since a read that waits for changes holds one.
  *
  *   transport->ops->start(transport, x);
- *   while (!x_is_done)
+ *   while (x->running)
  *       transport->ops->wait(transport, INT64_MAX);
  *
  * Transports come from a network, of which a client has one:

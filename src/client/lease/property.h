@@ -57,7 +57,7 @@ bool rn_lease_start_second(const struct rn_lease *lease, int64_t *second);
 int64_t rn_lease_session_start(const struct rn_lease *lease);
 /* Is a session that of a processor that started later?  Of two that started in
  * the same millisecond one is the later by its tag, which all sessions of a
- * processor begin with.  False if one of the sessions is none. */
+ * processor begin with.  False if one of the values is not a session. */
 bool rn_lease_session_is_later(struct rn_view session, struct rn_view than);
 
 /* ---- ranges and tokens --------------------------------------------------- */

@@ -71,7 +71,7 @@ struct rn_lease_store_call {
     struct rn_lease_store_record *records; /* LIST, READ */
     size_t count;
     bool lacks_ttl;  /* PREPARE: the container does not expire documents */
-    char rid[32];    /* PREPARE: of the container; "": it is none */
+    char rid[32];    /* PREPARE: the container's; "": no container */
     int64_t now_ms;  /* the store's clock at the answer; 0: unknown */
     int64_t sent_ns; /* this host's steady clock when the call began */
     double charge;

@@ -1,9 +1,9 @@
 /* delete_partition.h -- deletes all documents of one partition key value.
  *
  * Documents that exist when the delete is decided are removed; later writes
- * stay.  A row of the catalog keeps the order, so that it survives a restart.
- * Background slices execute it through the committer, each document by a delete
- * with an LSN of its own.
+ * stay.  The delete is kept as a row of the catalog, an *order*, so that it
+ * survives a restart.  Background slices execute it through the committer, each
+ * document by a delete with an LSN of its own.
  *
  * The request is answered when the last document is deleted, so that its client
  * then sees none of them; for a key with very many (RN_DELETE_PARTITION_SLICES)

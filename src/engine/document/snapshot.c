@@ -1,4 +1,4 @@
-/* snapshot.c -- snapshot reads of documents; see document.h. */
+/* snapshot.c -- snapshot reads of documents; see snapshot.h. */
 #include "engine/document/snapshot.h"
 
 #include "engine/engine.h"

@@ -1,5 +1,5 @@
-/* index_demand.h -- counts what scans cost for want of a secondary index, and
- * creates that index when it is worth it. */
+/* index_demand.h -- counts what scans cost that a secondary index would have
+ * saved, and creates that index when it is worth it. */
 #ifndef RN_ENGINE_INDEX_INDEX_DEMAND_H
 #define RN_ENGINE_INDEX_INDEX_DEMAND_H
 

@@ -1,4 +1,4 @@
-/* resume.c -- parses a client's resume filter for ORDER BY; see query.h.
+/* resume.c -- parses a client's resume filter for ORDER BY; see resume.h.
  *
  * The filter in the body of a request:
  *

@@ -219,7 +219,7 @@ static bool trip_reach(struct trip *t, uint64_t parent, uint64_t number,
 
     if (number < RN_PAGE_METAS || number > w->last ||
         count > w->last - number + 1) {
-        trip_bad(t, parent, "it leads to a page that there is not");
+        trip_bad(t, parent, "it refers to a page that does not exist");
         return false;
     }
     if (w->reach(w->context, number, count))

@@ -1,4 +1,4 @@
-/* wal_copy.c -- copies a WAL that may be in use; see wal.h. */
+/* wal_copy.c -- copies a WAL that may be in use; see wal_copy.h. */
 #include "store/wal/wal_copy.h"
 
 #include "store/wal/wal_read.h"

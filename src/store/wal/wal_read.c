@@ -1,4 +1,5 @@
-/* wal_read.c -- the WAL's records and the chain through them; see wal.h. */
+/* wal_read.c -- reads the WAL's records and follows their chain; wal.h
+ * has the format. */
 #include "store/wal/wal_read.h"
 
 #include "base/bytes.h"

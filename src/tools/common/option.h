@@ -88,7 +88,7 @@ const struct rn_option *rn_option_find(const struct rn_tool *tool,
 /* Its value's name in help: "FILE", "N", "auto|always|never"; NULL: a flag. */
 const char *rn_option_value(const struct rn_option *option);
 
-/* Reads a time as MS options have it.  False: it is none. */
+/* Reads a time as MS options have it.  False: not a time. */
 bool rn_option_parse_ms(const char *text, uint64_t *out) RN_CHECK;
 
 /* Walks "a|b|c": sets `*word` and moves `*rest` on; false at the end. */

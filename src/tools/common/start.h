@@ -8,8 +8,8 @@
 
 #include <runnel/runnel.h>
 
-/* Reads an instant of RFC 3339 in UTC, with or without a fraction.  False: it
- * is none. */
+/* Reads an instant of RFC 3339 in UTC, with or without a fraction.  False:
+ * the text is not such an instant. */
 bool rn_start_parse_time(const char *text, int64_t *ms) RN_CHECK;
 
 /* Sets `start` and `start_time_ms`.  False: the text is none of the three. */
