@@ -1,9 +1,11 @@
 #!/bin/bash
-# files.sh -- fails if ARCHITECTURE.md and src/ do not know the same files.
+# files.sh -- fails if ARCHITECTURE.md and src/ do not know the same files and locks.
 #
 # Every .c file below src/ is named in the table "file of `DIR/`" of its module or of
 # its part of a module (`client/http/`), as its path without the ending or as a
 # pattern.  Every file that a table names, or the text names as DIR/NAME, exists.
+# Every mutex of src/, but for the command-line tools, is in a table "lock | guards",
+# by its struct or by its file.
 cd "$(dirname "$0")/.." || exit 1
 bad=0
 
@@ -65,4 +67,14 @@ while IFS=/ read -r dir name; do
     fi
 done < <(grep -oE "(^|[ (\`])($dirs)(/[a-z0-9_*]+)+(\.[ch])?" ARCHITECTURE.md |
     sed 's/^[ (`]//' | sort -u)
+
+locks=$(awk '/^\|.*lock \| guards/ { on = 1 } !/^\|/ { on = 0 } on' ARCHITECTURE.md)
+while IFS=: read -r file tag; do
+    grep -qF -e "struct ${tag:-?}\`" -e "${file##*/}" <<<"$locks" && continue
+    echo "$file: its lock is in no table of ARCHITECTURE.md"
+    bad=1
+done < <(find src -path src/tools -prune -o -name '*.[ch]' -print | sort | xargs awk '
+    FNR == 1 || /^\}/ { tag = "" }
+    /^struct [a-z_0-9]+ \{/ { tag = $2 }
+    /^ +(static )?pthread_mutex_t [a-z]+( |;)/ { print FILENAME ":" tag }')
 exit $bad

@@ -45,4 +45,12 @@ check 'a file of a part is in a table' \
 rm "$scratch/src/store/part/two.c"
 check 'a part may have a table of its own' "$scratch/tools/files.sh"
 
+printf '%s\n' 'struct rn_wal {' '    pthread_mutex_t lock;' '};' \
+    >"$scratch/src/store/wal.c"
+check 'a lock that the document lacks is reported' \
+    says 1 '^src/store/wal.c: its lock is in no table' "$scratch/tools/files.sh"
+printf '%s\n' '' '| rank | lock | guards |' '|---|---|---|' \
+    '| 6 | `lock` of `struct rn_wal` | the row |' >>"$scratch/ARCHITECTURE.md"
+check 'a lock in a table passes' "$scratch/tools/files.sh"
+
 done_checking
