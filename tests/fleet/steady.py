@@ -81,7 +81,7 @@ def add(server, program):
             fleet.stop(first)
             fleet.shared_by([second], 3)
             fleet.stop_writers()
-            found = fleet.settle()
+            found = fleet.finish()
             equal(found.violations, [])
 
     @case("a split under load gives two leases and repeats at most a page")
