@@ -47,7 +47,7 @@ class Server:
         self.port = int(found.group(1))
 
     def keys(self):
-        """Without their sum, which a case that writes others leaves out."""
+        """Without their checksum, which a case that writes others leaves out."""
         with open(self.work + "/data/keys") as file:
             keys = json.load(file)
         del keys["sum"]

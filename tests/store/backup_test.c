@@ -7,8 +7,9 @@
  * Method: group n puts a few keys that follow from n, so the whole content is
  * known from the number of the last group in it.  The copy reads through an env
  * that does something to the store each time a chunk of the map, or of its
- * sums, has been read; so each case happens in the middle of a copy, and every
- * time in the same way.  The last case does it with threads and the clock.
+ * checksums, has been read; so each case happens in the middle of a copy, and
+ * every time in the same way.  The last case does it with threads and the
+ * clock.
  */
 #include "lib/clock.h"
 #include "tracked_store.h"

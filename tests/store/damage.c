@@ -259,8 +259,8 @@ static bool overlaps(const struct damage *g, int i, const char *file,
     return strcmp(g->file[i], file) == 0 && g->from[i] < to && from < g->to[i];
 }
 
-/* A file's place in the format line by line: its sum may change its spelling
- * and still be the same number. */
+/* A file's place in the format line by line: its checksum may change its
+ * spelling and still be the same number. */
 static uint64_t format_sum_at(struct store_fixture *s)
 {
     struct tracked_file *f = tracked_tree_find(&s->now, "format");

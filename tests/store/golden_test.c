@@ -12,7 +12,7 @@
  *
  *     store_golden_test make DIR     makes such a directory and prints what
  *                                    `runnel dump` must say of it, of which
- *                                    format-N.dump.sha256 is the sum; then
+ *                                    format-N.dump.sha256 is the hash; then
  *     tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 \
  *         --numeric-owner -C DIR -cf - . | gzip -9n >format-N.tar.gz
  */

@@ -259,12 +259,12 @@ static void map_flipped(void)
         flip("map-1", page * PAGE + 20);
 }
 
-static void sums_lost(void)
+static void checksums_lost(void)
 {
     lose("map-1-sums");
 }
 
-static void sums_cut(void)
+static void checksums_cut(void)
 {
     cut("map-1-sums", 0);
 }
@@ -326,8 +326,8 @@ static const struct row {
     { "a short map", map_cut, "map-1", "cut short", RN_CORRUPT, true },
     { "a link for a map", map_is_a_link, "map-1", "symbolic links", RN_IO, false },
     { "bits of the map", map_flipped, "map-1", "damaged at offset", RN_CORRUPT, true },
-    { "no sums", sums_lost, "map-1-sums", "missing", RN_CORRUPT, true },
-    { "empty sums", sums_cut, "map-1-sums", "cut short", RN_CORRUPT, true },
+    { "no checksums", checksums_lost, "map-1-sums", "missing", RN_CORRUPT, true },
+    { "empty checksums", checksums_cut, "map-1-sums", "cut short", RN_CORRUPT, true },
     { "no first segment", log_first_lost, "log-", "missing", RN_CORRUPT, true },
     { "no last segment", log_last_lost, "log-", "missing", RN_CORRUPT, true },
     { "no ready segment", log_ready_lost, "log-", "missing", RN_CORRUPT, true },

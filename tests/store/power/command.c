@@ -27,7 +27,7 @@ enum {
 static size_t record_compaction(struct round *r)
 {
     struct work w = { .dice = dice_of(r->plan.seed, 1), .generation = 1 };
-    struct rn_compacted sum;
+    struct rn_compacted compacted;
     struct rn_err err = { 0 };
     size_t before;
     bool ok;
@@ -36,7 +36,7 @@ static size_t record_compaction(struct round *r)
     ok = work_open(&w, &r->plan, r->dir) && work_commits(&w, COMPACTION_GROUPS);
     work_close(&w);
     before = record_mark();
-    if (ok && rn_compact(work_env(), r->dir, &sum, &err))
+    if (ok && rn_compact(work_env(), r->dir, &compacted, &err))
         ok = work_fail(&w, "compacting: %s", err.text);
     round_end(r);
     if (!ok)
