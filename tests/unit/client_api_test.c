@@ -32,6 +32,8 @@ struct opened {
     runnel_container *container;
     const char *definition;
     canned_fn *documents; /* answers what is asked of the container's items */
+    canned_fn *ranges;    /* answers what is new of its ranges; NULL: nothing */
+    bool is_split;        /* range 1 is gone */
     int failures;         /* that are left, or what `documents` wants */
 };
 
@@ -40,7 +42,11 @@ static void serve(struct canned *c, struct rn_exchange *x, int n)
     const struct opened *o = c->context;
 
     if (strstr(x->url.at, "/pkranges")) {
-        if (rn_headers_find(&x->headers, "if-none-match").at)
+        bool is_more = rn_headers_find(&x->headers, "if-none-match").at;
+
+        if (is_more && o->ranges)
+            o->ranges(c, x, n);
+        else if (is_more)
             canned_reply(x, 304, 0, "etag: \"2\"", "");
         else
             canned_reply(x, 200, 0, "etag: \"2\"", ranges_body);
@@ -159,21 +165,20 @@ static void answer_sum(struct canned *c, struct rn_exchange *x, int n)
                      "{\"Documents\":[[{\"item\":1}]]}");
 }
 
-static void sum_after(int failures)
+/* The sum is 111, after so many failures. */
+static void assert_sum(struct opened *o, int failures, runnel_code code)
 {
     runnel_query_options q = { RUNNEL_QUERY_INIT, .text = "SELECT SUM" };
     runnel_query *query = NULL;
     runnel_page *page = NULL;
     runnel_error error = { 0 };
-    struct opened o;
     runnel_bytes row;
 
-    open_all(&o, answer_sum);
-    o.failures = failures;
-    assert_int_equal(runnel_query_open(o.container, &q, &query, &error),
+    o->failures = failures;
+    assert_int_equal(runnel_query_open(o->container, &q, &query, &error),
                      RUNNEL_OK);
     for (int i = 0; i < failures; i++)
-        assert_int_equal(runnel_query_next(query, &page, &error), RUNNEL_BUSY);
+        assert_int_equal(runnel_query_next(query, &page, &error), code);
     assert_int_equal(runnel_query_next(query, &page, &error), RUNNEL_OK);
     assert_int_equal(runnel_page_count(page), 1);
     row = runnel_page_at(page, 0);
@@ -181,15 +186,73 @@ static void sum_after(int failures)
     assert_memory_equal(row.at, "111", 3);
     runnel_page_close(page);
     runnel_query_close(query);
-    close_all(&o);
 }
 
 /* The page of one range had arrived when the other failed. */
 static void a_sum_goes_on_where_a_failure_interrupted_it(void **state)
 {
+    struct opened o;
+
     (void)state;
-    for (int failures = 1; failures < 4; failures++)
-        sum_after(failures);
+    for (int failures = 1; failures < 4; failures++) {
+        open_all(&o, answer_sum);
+        assert_sum(&o, failures, RUNNEL_BUSY);
+        close_all(&o);
+    }
+}
+
+/* Range 1 was split into 3 and 4, which the list of ranges has when it can be
+ * read. */
+static void answer_split(struct canned *c, struct rn_exchange *x, int n)
+{
+    struct opened *o = c->context;
+
+    (void)n;
+    if (!o->is_split)
+        canned_reply(x, 304, 0, "etag: \"2\"", "");
+    else if (o->failures-- > 0)
+        canned_fail(x, RUNNEL_TIMEOUT, true);
+    else if (rn_view_eq(rn_headers_find(&x->headers, "if-none-match"),
+                        RN_LIT("\"2\"")))
+        canned_reply(x, 200, 0, "etag: \"3\"",
+                     "{\"PartitionKeyRanges\":[{\"id\":\"3\",\"minInclusive\":"
+                     "\"\",\"maxExclusive\":\"0F\",\"parents\":[\"1\"]},"
+                     "{\"id\":\"4\",\"minInclusive\":\"0F\",\"maxExclusive\":"
+                     "\"1F\",\"parents\":[\"1\"]}]}");
+    else
+        canned_reply(x, 304, 0, "etag: \"3\"", "");
+}
+
+static void answer_sum_of_split(struct canned *c, struct rn_exchange *x, int n)
+{
+    struct rn_view range = rn_headers_find(&x->headers, RN_HEADER_RANGE_ID);
+    struct opened *o = c->context;
+
+    (void)n;
+    o->is_split |= rn_view_eq(range, RN_LIT("1"));
+    if (rn_headers_find(&x->headers, RN_HEADER_IS_QUERY_PLAN).at)
+        canned_reply(x, 200, 0, "", sum_plan);
+    else if (rn_view_eq(range, RN_LIT("1")))
+        canned_reply(x, 410, 1002, "", "{}");
+    else if (rn_view_eq(range, RN_LIT("2")))
+        canned_reply(x, 200, 0, "", "{\"Documents\":[[{\"item\":100}]]}");
+    else if (rn_view_eq(range, RN_LIT("3")))
+        canned_reply(x, 200, 0, "", "{\"Documents\":[[{\"item\":10}]]}");
+    else
+        canned_reply(x, 200, 0, "", "{\"Documents\":[[{\"item\":1}]]}");
+}
+
+static void a_split_that_cannot_be_read_at_once_loses_no_row(void **state)
+{
+    struct opened o;
+
+    (void)state;
+    for (int failures = 0; failures < 3; failures++) {
+        open_all(&o, answer_sum_of_split);
+        o.ranges = answer_split;
+        assert_sum(&o, failures, RUNNEL_TIMEOUT);
+        close_all(&o);
+    }
 }
 
 /* ---- keys of deleted items ------------------------------------------------
@@ -547,6 +610,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_ranges_are_cut_in_little_time),
         cmocka_unit_test(a_sum_goes_on_where_a_failure_interrupted_it),
+        cmocka_unit_test(a_split_that_cannot_be_read_at_once_loses_no_row),
         cmocka_unit_test(a_deleted_item_has_the_key_that_it_had),
         cmocka_unit_test(bulk_reads_what_fits_into_no_answer_together),
         cmocka_unit_test(an_answer_of_bulk_may_be_as_long_as_a_page),

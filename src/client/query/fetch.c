@@ -358,25 +358,46 @@ static void run_round(struct round *r, const struct rn_cancel *cancel)
     } while (r->busy > 0 || (!r->rc && r->next < r->q->count));
 }
 
-/* Replaces the sources of ranges that are gone by their successors. */
+static void remove_sources(struct rn_client_query *q, size_t at, size_t count)
+{
+    for (size_t i = at; i < at + count; i++)
+        rn_merge_source_free(q->sources[i]);
+    memmove(&q->sources[at], &q->sources[at + count],
+            (q->count - at - count) * sizeof(struct rn_merge_source *));
+    q->count -= count;
+}
+
+/* Replaces a source by those of the ranges that succeed its own, whose number
+ * is added to `*at`.  It stays if they cannot be had, for the next call. */
+static runnel_code replace_source(struct rn_client_query *q, size_t *at,
+                                  runnel_error *error)
+{
+    struct rn_merge_source *s = q->sources[*at];
+    size_t before = q->count, heirs;
+    runnel_code rc =
+        rn_client_query_add_sources(q, *at + 1, &s->range, &s->range, s, error);
+
+    heirs = q->count - before;
+    if (rc) {
+        remove_sources(q, *at + 1, heirs);
+        return rc;
+    }
+    remove_sources(q, *at, 1);
+    for (; heirs > 0; heirs--)
+        q->sources[(*at)++]->wants_page = true;
+    return RUNNEL_OK;
+}
+
+/* The sources that still want a page are those of ranges that are gone. */
 static runnel_code reroute(struct rn_client_query *q, runnel_error *error)
 {
     runnel_code rc = RUNNEL_OK;
 
     for (size_t i = 0; !rc && i < q->count;) {
-        struct rn_merge_source *s = q->sources[i];
-        size_t before = q->count;
-        if (!s->wants_page) {
+        if (q->sources[i]->wants_page)
+            rc = replace_source(q, &i, error);
+        else
             i++;
-            continue;
-        }
-        memmove(&q->sources[i], &q->sources[i + 1],
-                (q->count - i - 1) * sizeof(struct rn_merge_source *));
-        q->count--;
-        rc = rn_client_query_add_sources(q, i, &s->range, &s->range, s, error);
-        rn_merge_source_free(s);
-        for (size_t heirs = q->count + 1 - before; heirs > 0; heirs--)
-            q->sources[i++]->wants_page = true;
     }
     return rc;
 }
