@@ -204,10 +204,67 @@ static void a_failed_allocation_is_an_error_like_any_other(void **state)
     assert_true(nth > 200);
 }
 
+/* Reads a whole query; a call without memory is made again.  Returns whether an
+ * allocation failed. */
+static bool read_whole(long nth, const char *text, size_t expected)
+{
+    runnel_query_options o = { RUNNEL_QUERY_INIT, .text = text,
+                               .page_limit = 1 };
+    runnel_client client = { 0 };
+    runnel_container *c = NULL;
+    runnel_query *q = NULL;
+    runnel_page *page = NULL;
+    size_t rows = 0;
+    struct canned net;
+    runnel_code rc;
+    bool struck;
+
+    canned_init(&net, serve, NULL);
+    assert_int_equal(canned_open(&net, NULL, &client.account, NULL), RUNNEL_OK);
+    assert_int_equal(runnel_container_open(&client, "d", "c", &c, NULL),
+                     RUNNEL_OK);
+    rn_fault_arm(nth);
+    do
+        rc = runnel_query_open(c, &o, &q, NULL);
+    while (rc == RUNNEL_NO_MEMORY);
+    do {
+        rc = runnel_query_next(q, &page, NULL);
+        if (!rc && page)
+            rows += runnel_page_count(page);
+        if (!rc)
+            runnel_page_close(page);
+    } while (rc == RUNNEL_NO_MEMORY || (!rc && page));
+    struck = rn_fault_struck();
+    rn_fault_arm(0);
+    /* A query that cannot go on says so. */
+    if (rc != RUNNEL_BAD_REQUEST || !struck)
+        assert_int_equal(rc, RUNNEL_OK);
+    if (!rc && rows != expected)
+        fail_msg("allocation %ld failed, and %s had %zu rows", nth, text, rows);
+    runnel_query_close(q);
+    runnel_container_close(c);
+    rn_account_unref(client.account);
+    return struck;
+}
+
+static void no_row_is_lost_with_an_allocation(void **state)
+{
+    long nth = 1;
+
+    (void)state;
+    while (read_whole(nth, "SELECT * ORDER", 4))
+        nth++;
+    assert_true(nth > 50);
+    for (nth = 1; read_whole(nth, "SELECT * GROUP", 1);)
+        nth++;
+    assert_true(nth > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_allocation_is_an_error_like_any_other),
+        cmocka_unit_test(no_row_is_lost_with_an_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

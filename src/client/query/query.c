@@ -390,8 +390,10 @@ runnel_code rn_client_query_next(struct rn_client_query *q,
         rc = RUNNEL_OK;
     if (!rc && !*over && rows->ends.len == 0)
         *over = q->is_over;
-    if (!rc && !q->is_over)
+    if (!rc && !q->is_over) {
         rc = rn_client_query_print_token(q, &rows->token, error);
+        q->is_broken = rc != RUNNEL_OK; /* its rows were taken */
+    }
     if (rc)
         rn_rows_release(rows);
     return rc;
