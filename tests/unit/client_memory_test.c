@@ -204,6 +204,77 @@ static void a_failed_allocation_is_an_error_like_any_other(void **state)
     assert_true(nth > 200);
 }
 
+/* The writes of items that have come to the server. */
+static int writes;
+
+static void count_writes(struct canned *c, struct rn_exchange *x, int n)
+{
+    writes += strstr(x->url.at, "/docs") != NULL;
+    serve(c, x, n);
+}
+
+/* One item is written alone, by a transaction or in bulk. */
+static runnel_code write_one(runnel_container *c, int way, runnel_error *error)
+{
+    runnel_bytes item = runnel_text("{\"id\":\"1\",\"pk\":\"p\"}");
+    runnel_operation op = { .kind = RUNNEL_UPSERT, .json = item };
+    runnel_results *results = NULL;
+    runnel_reply *reply = NULL;
+    runnel_code rc;
+
+    if (way == 0)
+        rc = runnel_item_create(c, item, NULL, &reply, error);
+    else if (way == 1)
+        rc = runnel_items_transact(c, "\"p\"", &op, 1, &results, error);
+    else
+        rc = runnel_items_bulk(c, &op, 1, &results, error);
+    if (!rc && results)
+        rc = runnel_results_at(results, 0)->code;
+    runnel_reply_close(reply);
+    runnel_results_close(results);
+    return rc;
+}
+
+/* Returns whether an allocation failed. */
+static bool write_without(long nth, int way)
+{
+    runnel_client client = { 0 };
+    runnel_container *c = NULL;
+    runnel_error error = { 0 };
+    struct canned net;
+    runnel_code rc;
+    bool struck;
+
+    writes = 0;
+    canned_init(&net, count_writes, NULL);
+    assert_int_equal(canned_open(&net, NULL, &client.account, NULL), RUNNEL_OK);
+    assert_int_equal(runnel_container_open(&client, "d", "c", &c, NULL),
+                     RUNNEL_OK);
+    rn_fault_arm(nth);
+    rc = write_one(c, way, &error);
+    struck = rn_fault_struck();
+    rn_fault_arm(0);
+    runnel_container_close(c);
+    rn_account_unref(client.account);
+    if (rc == RUNNEL_NO_MEMORY)
+        assert_int_equal(writes, 0);
+    else
+        assert_int_equal(writes, 1);
+    return struck;
+}
+
+static void a_write_that_is_done_is_not_said_not_to_be(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        long nth = 1;
+
+        while (write_without(nth, way))
+            nth++;
+        assert_true(nth > 10);
+    }
+}
+
 /* Reads a whole query; a call without memory is made again.  Returns whether an
  * allocation failed. */
 static bool read_whole(long nth, const char *text, size_t expected)
@@ -264,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_allocation_is_an_error_like_any_other),
+        cmocka_unit_test(a_write_that_is_done_is_not_said_not_to_be),
         cmocka_unit_test(no_row_is_lost_with_an_allocation),
     };
 

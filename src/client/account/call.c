@@ -73,6 +73,15 @@ static runnel_code note_session(struct rn_client_call *c)
                          NULL);
 }
 
+runnel_code rn_client_call_unkept(const struct rn_client_call *c,
+                                  runnel_code rc, runnel_error *error)
+{
+    if (rc != RUNNEL_NO_MEMORY || c->request.effect == RN_EFFECT_READ)
+        return rc;
+    return rn_error_set(error, RUNNEL_UNCERTAIN,
+                        "there is no memory for the answer to a write");
+}
+
 static void heed(struct rn_client_call *c, const struct rn_retry_verdict *v)
 {
     struct rn_view url = rn_buf_view(&c->exchange.url);
@@ -100,7 +109,7 @@ static void judge(struct rn_client_call *c)
                        rn_account_is_clock_off(c->account, &c->exchange),
                        &c->error);
     heed(c, &v);
-    rc = note_session(c);
+    rc = rn_client_call_unkept(c, note_session(c), &c->error);
     if (v.act == RN_RETRY_OVER)
         end(c, v.code ? v.code : rc);
     else

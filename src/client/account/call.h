@@ -59,6 +59,11 @@ void rn_client_call_release(struct rn_client_call *c);
 runnel_code rn_client_call_run(struct rn_client_call *c,
                                runnel_error *error) RUNNEL_CHECK;
 
+/* The code of a call whose answer, which has come, could not be kept: if memory
+ * was short for that of a write, the write is done all the same. */
+runnel_code rn_client_call_unkept(const struct rn_client_call *c,
+                                  runnel_code rc, runnel_error *error);
+
 /* The status of the answer; 0: none. */
 static inline int rn_client_call_status(const struct rn_client_call *c)
 {

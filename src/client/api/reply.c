@@ -7,7 +7,8 @@ runnel_code rn_client_call_finish(struct rn_client_call *c, runnel_code rc,
     if (!rc)
         rc = rn_client_call_run(c, error);
     if (!rc)
-        rc = rn_reply_take(&c->exchange, out, error);
+        rc = rn_client_call_unkept(c, rn_reply_take(&c->exchange, out, error),
+                                   error);
     rn_client_call_release(c);
     return rc;
 }

@@ -130,7 +130,8 @@ runnel_code runnel_items_transact(runnel_container *container,
     if (!rc)
         rc = rn_client_call_run(&call, error);
     if (!rc)
-        rc = take_results(&call.exchange, count, &results, error);
+        rc = rn_client_call_unkept(
+            &call, take_results(&call.exchange, count, &results, error), error);
     rn_client_call_release(&call);
     rn_buf_release(&body);
     if (rc)
