@@ -552,6 +552,43 @@ static void what_is_required_and_not_valid_is_refused(void **state)
     close_all(&o);
 }
 
+static runnel_code follow(struct opened *o, const runnel_feed_options *options,
+                          runnel_error *error)
+{
+    runnel_feed *feed = NULL;
+    runnel_code rc = runnel_feed_open(o->container, options, &feed, error);
+
+    if (!rc)
+        rc = runnel_feed_next(feed, 0, NULL, error);
+    runnel_feed_close(feed);
+    return rc;
+}
+
+static void a_feed_is_told_what_is_wrong_with_its_options(void **state)
+{
+    enum { LONG = 40 << 20 };
+    runnel_feed_options options = { RUNNEL_FEED_INIT };
+    struct rn_buf text = RN_BUF_INIT(LONG + 100);
+    runnel_error error = { 0 };
+    struct opened o;
+
+    (void)state;
+    open_all(&o, answer_changes);
+    assert_int_equal(rn_buf_printf(&text, "rn1.%0*d", LONG, 0), RN_OK);
+    options.token = text.at;
+    assert_int_equal(follow(&o, &options, &error), RUNNEL_BAD_REQUEST);
+    options.token = NULL;
+    options.session_token = text.at;
+    assert_int_equal(follow(&o, &options, &error), RUNNEL_BAD_REQUEST);
+    options.session_token = NULL;
+    options.partition_key = "[1,2]";
+    assert_int_equal(follow(&o, &options, &error), RUNNEL_BAD_REQUEST);
+    options.partition_key = " [1]";
+    assert_int_equal(follow(&o, &options, &error), RUNNEL_OK);
+    rn_buf_release(&text);
+    close_all(&o);
+}
+
 /* ---- throughput ---------------------------------------------------------- */
 
 /* A manual offer of 400 until it is migrated, then an autoscale one of 1000,
@@ -618,6 +655,7 @@ int main(void)
         cmocka_unit_test(what_is_not_wanted_need_not_be_taken),
         cmocka_unit_test(nothing_lies_behind_the_last),
         cmocka_unit_test(what_is_required_and_not_valid_is_refused),
+        cmocka_unit_test(a_feed_is_told_what_is_wrong_with_its_options),
         cmocka_unit_test(a_migrated_throughput_is_what_was_asked_for),
     };
 

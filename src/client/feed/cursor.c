@@ -42,6 +42,11 @@ static bool options_keep(struct rn_feed_cursor *c)
            text_keep(c, &o->partition_key) && text_keep(c, &o->session_token);
 }
 
+static size_t bytes_of(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
 static runnel_code options_check(const runnel_feed_options *o,
                                  runnel_error *error)
 {
@@ -50,6 +55,15 @@ static runnel_code options_check(const runnel_feed_options *o,
     if (o->range && o->partition_key)
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "range and partition_key exclude each other");
+    if (o->token && strlen(o->token) > (size_t)2 * RN_TOKEN_MAX)
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "token: it is longer than one of a feed can be");
+    if (bytes_of(o->range) + bytes_of(o->partition_key) +
+            bytes_of(o->session_token) >
+        OPTIONS_MAX)
+        return rn_error_set(error, RUNNEL_BAD_REQUEST,
+                            "range, partition_key or session_token is too "
+                            "long");
     return RUNNEL_OK;
 }
 
@@ -66,7 +80,7 @@ runnel_code rn_feed_cursor_open(struct rn_client_container *container,
         return rn_error_set(error, RUNNEL_NO_MEMORY, "out of memory");
     c->container = rn_client_container_ref(container);
     c->cancel.parent = rn_client_container_cancel(container);
-    c->arena = RN_ARENA_INIT(OPTIONS_MAX + RN_TOKEN_MAX);
+    c->arena = RN_ARENA_INIT(2 * OPTIONS_MAX + (size_t)2 * RN_TOKEN_MAX);
     c->scope = RN_SCOPE_INIT;
     c->token = RN_BUF_INIT((size_t)2 * RN_TOKEN_MAX);
     c->options = *options;

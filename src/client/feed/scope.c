@@ -61,6 +61,7 @@ static runnel_code key_resolve(const char *key,
     struct rn_pk pk;
     enum rn_code rc;
 
+    key += strspn(key, " \t\r\n");
     /* A single value is an array of one. */
     rc = rn_buf_printf(&s->text, key[0] == '[' ? "%s" : "[%s]", key);
     if (!rc)
