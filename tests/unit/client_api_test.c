@@ -255,6 +255,66 @@ static void a_split_that_cannot_be_read_at_once_loses_no_row(void **state)
     }
 }
 
+enum { LONG_KEY = 1200000 };
+
+/* Two rows of each range, in the order of long texts. */
+static void answer_long_order(struct canned *c, struct rn_exchange *x, int n)
+{
+    static const char plan[] =
+        "{\"queryInfo\":{\"orderBy\":[\"Ascending\"],\"rewrittenQuery\":\"S\"},"
+        "\"queryRanges\":[{\"min\":\"\",\"max\":\"FF\"}]}";
+    int first = rn_view_eq(rn_headers_find(&x->headers, RN_HEADER_RANGE_ID),
+                           RN_LIT("1"))
+                    ? 1
+                    : 3;
+    struct rn_buf body = RN_BUF_INIT(4 * LONG_KEY);
+
+    (void)c;
+    (void)n;
+    assert_int_equal(rn_buf_add(&body, RN_LIT("{\"Documents\":[")), RN_OK);
+    for (int i = first; i < first + 2; i++)
+        assert_int_equal(
+            rn_buf_printf(&body,
+                          "%s{\"_rid\":\"%d\",\"orderByItems\":[{\"item\":"
+                          "\"%d%0*d\"}],\"payload\":%d}",
+                          i > first ? "," : "", i, i, LONG_KEY, 0, i),
+            RN_OK);
+    assert_int_equal(rn_buf_add(&body, rn_view_of("]}", 3)), RN_OK);
+    if (rn_headers_find(&x->headers, RN_HEADER_IS_QUERY_PLAN).at)
+        canned_reply(x, 200, 0, "", plan);
+    else
+        canned_reply(x, 200, 0, "", body.at);
+    rn_buf_release(&body);
+}
+
+static void a_token_has_room_for_what_is_ordered(void **state)
+{
+    runnel_query_options options = { RUNNEL_QUERY_INIT, .text = "SELECT ORDER",
+                                     .page_limit = 1 };
+    runnel_page *page = NULL, *before = NULL;
+    runnel_error error = { 0 };
+    struct opened o;
+
+    (void)state;
+    open_all(&o, answer_long_order);
+    for (char row = '1'; row <= '4'; row++) {
+        runnel_query *query = NULL;
+
+        options.token = before ? runnel_page_token(before) : NULL;
+        assert_int_equal(
+            runnel_query_open(o.container, &options, &query, &error),
+            RUNNEL_OK);
+        assert_int_equal(runnel_query_next(query, &page, &error), RUNNEL_OK);
+        assert_int_equal(runnel_page_count(page), 1);
+        assert_int_equal(*runnel_page_at(page, 0).at, row);
+        runnel_query_close(query);
+        runnel_page_close(before);
+        before = page;
+    }
+    runnel_page_close(before);
+    close_all(&o);
+}
+
 /* ---- keys of deleted items ------------------------------------------------
  */
 
@@ -648,6 +708,7 @@ int main(void)
         cmocka_unit_test(many_ranges_are_cut_in_little_time),
         cmocka_unit_test(a_sum_goes_on_where_a_failure_interrupted_it),
         cmocka_unit_test(a_split_that_cannot_be_read_at_once_loses_no_row),
+        cmocka_unit_test(a_token_has_room_for_what_is_ordered),
         cmocka_unit_test(a_deleted_item_has_the_key_that_it_had),
         cmocka_unit_test(bulk_reads_what_fits_into_no_answer_together),
         cmocka_unit_test(an_answer_of_bulk_may_be_as_long_as_a_page),

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { RESUME_MAX = 1 << 20 };
+enum { RESUME_MAX = 16 << 20 }; /* as long as a token may be */
 
 const struct rn_json_limits rn_page_limits = { .bytes = RN_ANSWER_MAX,
                                                .nodes = 64 << 20,
