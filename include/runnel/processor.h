@@ -88,7 +88,7 @@ typedef struct runnel_observer_factory {
 
 /** Gives the verdict on a batch whose handler returned RUNNEL_PENDING, and
  * gives the batch back.  Once, from any thread, also before `changes` has
- * returned. */
+ * returned; a second one before then is ignored. */
 void runnel_batch_ack(const runnel_batch *batch, runnel_verdict verdict);
 
 /** Says that change `i` differs from the batch's verdict: RUNNEL_AGAIN (later

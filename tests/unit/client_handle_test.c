@@ -474,6 +474,23 @@ static void pending_batches_are_checkpointed_by_the_lowest(void **state)
     hosts_stop(&h, 0);
 }
 
+static void only_the_first_ack_of_a_batch_counts(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = hold_back;
+    hosts_put(&h, 0, 5);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    runnel_batch_ack(pending[0], RUNNEL_DONE);
+    runnel_batch_ack(pending[0], RUNNEL_AGAIN);
+    hosts_run(&h, 2000);
+    assert_int_equal(h.deliveries, 5);
+    hosts_stop(&h, 0);
+}
+
 /* Bytes of the heap in use; a sanitizer's allocator counts for itself. */
 extern size_t __sanitizer_get_current_allocated_bytes(void)
     __attribute__((weak));
@@ -993,6 +1010,7 @@ int main(void)
         CASE(lanes_keep_the_order_of_each_key),
         CASE(a_call_has_changes_of_one_key_only),
         CASE(pending_batches_are_checkpointed_by_the_lowest),
+        CASE(only_the_first_ack_of_a_batch_counts),
         CASE(a_slow_handler_keeps_its_lease_and_little_memory),
         CASE(a_later_batch_of_the_same_key_comes_again_too),
         CASE(a_later_batch_comes_again_once_for_all_failures),

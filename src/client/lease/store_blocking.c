@@ -85,6 +85,7 @@ static int64_t store_step(void *context)
             RN_CONTAINER_OF(next, struct rn_lease_store_call, link);
         next = next->next;
         call->code = run(b, call);
+        call->new_etag[sizeof(call->new_etag) - 1] = 0;
         if (call->code && call->error.message[0] == 0)
             rn_error_set(&call->error, call->code, "the lease store: %s",
                          runnel_code_name(call->code));

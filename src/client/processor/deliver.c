@@ -240,6 +240,11 @@ static void conclude(struct rn_delivery *d, runnel_verdict verdict)
     judge(w, d, verdict);
 }
 
+static runnel_verdict verdict_of(const struct rn_delivery *d)
+{
+    return d->verdict == RUNNEL_PENDING ? d->acked_verdict : d->verdict;
+}
+
 void rn_worker_returned(struct rn_delivery *d)
 {
     struct rn_worker *w = d->worker;
@@ -254,17 +259,17 @@ void rn_worker_returned(struct rn_delivery *d)
             rn_window_drop(&w->window, d);
         return;
     }
-    if (d->verdict != RUNNEL_PENDING)
-        conclude(d, d->verdict);
-    else if (d->was_acked)
-        conclude(d, d->acked_verdict);
+    /* An ack that was given all the same is on its way, or here. */
+    if (d->was_acked || (d->verdict != RUNNEL_PENDING &&
+                         !atomic_exchange(&d->is_answered, true)))
+        conclude(d, verdict_of(d));
 }
 
 void rn_worker_acked(struct rn_delivery *d)
 {
     d->was_acked = true;
     if (d->has_returned)
-        conclude(d, d->acked_verdict);
+        conclude(d, verdict_of(d));
 }
 
 static void start(struct rn_worker *w, struct rn_delivery *d)
@@ -276,6 +281,7 @@ static void start(struct rn_worker *w, struct rn_delivery *d)
     d->has_returned = d->was_acked = d->is_stuck = false;
     d->verdict = d->acked_verdict = RUNNEL_AGAIN;
     atomic_store(&d->started_ns, 0);
+    atomic_store(&d->is_answered, false);
     d->job = (struct rn_job){ .run = run_changes };
     rn_handlers_push(w->host->handlers, &d->job);
 }

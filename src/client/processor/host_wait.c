@@ -97,6 +97,8 @@ void rn_host_free(struct rn_host *h)
 
 void rn_host_ack(struct rn_delivery *d, runnel_verdict verdict)
 {
+    if (atomic_exchange(&d->is_answered, true))
+        return; /* one verdict is enough */
     d->acked_verdict = verdict == RUNNEL_PENDING ? RUNNEL_AGAIN : verdict;
     d->acked.kind = RN_MESSAGE_ACKED;
     d->acked.item = d;
@@ -118,6 +120,7 @@ static runnel_code write_granted(struct rn_host *h,
 
     pthread_mutex_lock(&h->lock);
     w->was_written = !rc;
+    etag[sizeof(etag) - 1] = 0;
     memcpy(w->granted_etag, etag, sizeof(etag));
     pthread_mutex_unlock(&h->lock);
     if (rc == RUNNEL_PRECONDITION || rc == RUNNEL_NOT_FOUND)

@@ -94,6 +94,7 @@ struct rn_delivery {
     struct rn_message returned, acked;
     _Atomic int64_t started_ns; /* of the call; 0: it waits for a thread */
     atomic_bool is_cancelled;
+    atomic_bool is_answered; /* its verdict was given; others are ignored */
 };
 
 /* A page and the state of its deliveries. */
