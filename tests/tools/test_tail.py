@@ -157,6 +157,8 @@ def _():
                    r'  - /in/a/2: 3\n'
                    r'  \+ /new: true\n')
         assert {"31", "32", "33"} <= t.screen.colors, t.screen.colors
+        box.put({"id": "2", "pk": "Zürich 日本 \n"})
+        t.wait_for(r'created  "Zürich 日本 \\n" 2 lsn')
         t.interrupt()
         equal(t.end(), 130)
 

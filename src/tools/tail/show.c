@@ -7,6 +7,7 @@
 #include "tools/common/report.h"
 #include "tools/common/target.h"
 #include "tools/tail/diff.h"
+#include "json/print.h"
 
 static const enum rn_color colors[] = {
     [RUNNEL_CHANGED] = RN_COLOR_GREEN,   [RUNNEL_CREATED] = RN_COLOR_GREEN,
@@ -32,20 +33,33 @@ static void print_document(const struct rn_json *json)
     rn_out(RN_LIT("}\n"));
 }
 
+/* The key is JSON in ASCII, as a header has it; people want their letters. */
+static void print_key(runnel_bytes key)
+{
+    struct rn_buf buf = RN_BUF_INIT(key.len);
+    struct rn_json_out o = RN_JSON_OUT_INIT(&buf);
+
+    rn_json_out_plain(&o, rn_view_lent(key));
+    rn_out(rn_json_out_finish(&o) ? rn_view_lent(key) : rn_buf_view(&buf));
+    rn_buf_release(&buf);
+}
+
 int rn_show_pretty(const struct rn_shown *shown)
 {
     const runnel_change *change = shown->change;
     struct rn_civil at = rn_civil_of(change->time_ms / 1000);
     bool has_both = shown->after.count && shown->before.count;
 
-    rn_outf("%s%02d:%02d:%02d%s %s%-8s%s %.*s %s%.*s%s %slsn %llu%s\n",
-            rn_color(RN_COLOR_DIM), at.hour, at.minute, at.second,
-            rn_color(RN_COLOR_NONE), rn_color(colors[change->kind]),
-            rn_change_kind(change), rn_color(RN_COLOR_NONE),
-            (int)change->partition_key.len, change->partition_key.at,
-            rn_color(RN_COLOR_BOLD), (int)change->id.len, change->id.at,
-            rn_color(RN_COLOR_NONE), rn_color(RN_COLOR_DIM),
-            (unsigned long long)change->lsn, rn_color(RN_COLOR_NONE));
+    rn_outf("%s%02d:%02d:%02d%s %s%-8s%s ", rn_color(RN_COLOR_DIM), at.hour,
+            at.minute, at.second, rn_color(RN_COLOR_NONE),
+            rn_color(colors[change->kind]), rn_change_kind(change),
+            rn_color(RN_COLOR_NONE));
+    if (change->partition_key.len)
+        print_key(change->partition_key);
+    rn_outf(" %s%.*s%s %slsn %llu%s\n", rn_color(RN_COLOR_BOLD),
+            (int)change->id.len, change->id.at, rn_color(RN_COLOR_NONE),
+            rn_color(RN_COLOR_DIM), (unsigned long long)change->lsn,
+            rn_color(RN_COLOR_NONE));
     if (has_both) {
         if (rn_diff_print(&shown->before, &shown->after) < 0)
             return rn_report(RN_EXIT_FAILED, "out of memory");
