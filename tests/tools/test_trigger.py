@@ -1013,7 +1013,7 @@ def _():
     exec = ["--exec", ":"]
     for words, *more in (
             ("give a handler: --exec or --http",),
-            ("give a handler: --exec or --http", *exec, "--http", "http://x/"),
+            ("give --exec or --http, not both", *exec, "--http", "http://x/"),
             ("--exec is empty", "--exec", ""),
             ("--http is a URL, not 'ftp://x/'", "--http", "ftp://x/"),
             ("--http is a URL, not 'x y'", "--http", "x y"),

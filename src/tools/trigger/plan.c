@@ -242,7 +242,9 @@ static int read_handler(const struct rn_args *args,
     plan->is_coprocess = rn_args_flag(args, "coprocess");
     plan->http_ca_file = rn_args_text(args, "http-ca-file");
     plan->timeout_ms = (uint32_t)rn_args_count(args, "timeout");
-    if ((plan->command != NULL) == (plan->url != NULL))
+    if (plan->command && plan->url)
+        return rn_report(RN_EXIT_USAGE, "give --exec or --http, not both");
+    if (!plan->command && !plan->url)
         return rn_report(RN_EXIT_USAGE, "give a handler: --exec or --http");
     if (plan->command && !*plan->command)
         return rn_report(RN_EXIT_USAGE, "--exec is empty");
