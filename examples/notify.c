@@ -2,6 +2,8 @@
  *
  *   notify URL         POSTs the order to URL; any answer but 2xx is a failure
  *
+ * It calls libcurl itself: pkg-config --cflags --libs runnel libcurl.
+ *
  * A call that fails is repeated in place, with a growing pause; the changes
  * behind it wait.  The API sees an order again after a crash, so it must take
  * the same order twice: the header says which change it is.

@@ -5,6 +5,8 @@
  *   CREATE TABLE activity (customer text PRIMARY KEY, changes bigint NOT NULL);
  *   CREATE TABLE lease (id text PRIMARY KEY, version bigint NOT NULL,
  *                       json text NOT NULL, written timestamptz NOT NULL);
+ *
+ * It calls libpq itself: pkg-config --cflags --libs runnel libpq.
  */
 #define _POSIX_C_SOURCE 200809L
 

@@ -3,7 +3,8 @@
 #
 #   tools/deps.sh [--check] build|test|suites|bench ...
 #
-# With --check it installs nothing: it names what is missing and fails.  Says what it does.  When everything is there it does nothing and touches no
+# With --check it installs nothing: it names what is missing and fails.  Says
+# what it does.  When everything is there it does nothing and touches no
 # network.  Needs root or sudo, which may ask for a password on a terminal;
 # where it has neither it names the packages and exits with status 2.
 #
