@@ -17,9 +17,11 @@
 /* An LSN beyond the end is from another history of the data; continuing from it
  * would skip all changes up to it.  The service does that: with --strict the
  * answer is that nothing is new. */
-static enum rn_code refuse_future(struct rn_feed_page *f, uint32_t range,
-                                  uint64_t lsn, uint64_t end)
+static enum rn_code check_future(struct rn_feed_page *f, uint32_t range,
+                                 uint64_t lsn, uint64_t end)
 {
+    if (lsn <= end || f->x->rest->opts.strict)
+        return RN_OK;
     return rn_fail(&f->x->err, RN_BAD_REQUEST,
                    "If-None-Match is at LSN %llu of range %u, which has come "
                    "only to %llu: it is not a place of this feed, start again "
@@ -102,10 +104,10 @@ static enum rn_code read_part(struct rn_feed_page *f, struct rn_snapshot *r,
                        "container never had",
                        part->range);
     }
+    if (!rc)
+        rc = check_future(f, part->range, part->lsn, row.lsn);
     if (rc)
         return rc;
-    if (part->lsn > row.lsn)
-        return refuse_future(f, part->range, part->lsn, row.lsn);
     if (!is_passed_over(&row)) {
         out->parts[out->count++] = (struct rn_feed_floor){
             .epks = row.epks, .lsn = part->lsn, .range = part->range
@@ -337,9 +339,7 @@ static enum rn_code place_piece(struct rn_feed_page *f, struct rn_snapshot *r,
         return RN_OK;
     case RN_FEED_TOKEN_LSN:
         p->after = f->token.lsn;
-        return p->after > p->upto && !f->x->rest->opts.strict
-                   ? refuse_future(f, p->range, p->after, p->upto)
-                   : RN_OK;
+        return check_future(f, p->range, p->after, p->upto);
     case RN_FEED_TOKEN_NONE:
         return f->has_since
                    ? rn_feed_find_time(r, p->range, f->since, &p->after)
