@@ -34,9 +34,9 @@ typedef enum runnel_close_reason {
     RUNNEL_CLOSE_LEASE_LOST = 3,     /**< taken by another host, or expired */
     RUNNEL_CLOSE_OBSERVER_ERROR = 4, /**< RUNNEL_YIELD, or stuck for too long */
     RUNNEL_CLOSE_LEASE_GONE = 5, /**< split or merged; child leases follow */
-    RUNNEL_CLOSE_NO_READ_SESSION = 6,
-    RUNNEL_CLOSE_SERVICE_ERROR = 7,
-    RUNNEL_CLOSE_HANDED_OVER = 8, /**< given to a host that has fewer */
+    RUNNEL_CLOSE_NO_READ_SESSION = 6, /**< of .NET; here it is tried again */
+    RUNNEL_CLOSE_SERVICE_ERROR = 7,   /**< it refuses this host, or all reads */
+    RUNNEL_CLOSE_HANDED_OVER = 8,     /**< given to a host that has fewer */
 } runnel_close_reason;
 
 /** A change that failed, why, and the number of attempts. */

@@ -51,6 +51,7 @@ static void a_second_host_gets_half_and_nothing_comes_twice(void **state)
     assert_int_equal(hosts_owned(&h, 1), 4);
     hosts_until(&h, hosts_all_seen, 30000);
     assert_true(h.deliveries <= 400 + 12 * 40);
+    assert_int_equal(h.hosts[0].last_reason, RUNNEL_CLOSE_HANDED_OVER);
     hosts_stop(&h, 1);
     hosts_run(&h, 6000);
     assert_int_equal(hosts_owned(&h, 0), 8);
@@ -466,6 +467,7 @@ static void a_deleted_source_is_terminal(void **state)
     hosts_run(&h, 20000);
     assert_int_equal(state_of(0), RUNNEL_FAILED);
     assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_TERMINAL], 1);
+    assert_int_equal(h.hosts[0].last_reason, RUNNEL_CLOSE_RESOURCE_GONE);
     assert_int_equal(hosts_owned(&h, 0), 0);
     hosts_stop(&h, 0);
 }

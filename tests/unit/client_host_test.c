@@ -459,6 +459,7 @@ static void a_deleted_lease_container_is_terminal(void **state)
     assert_int_equal(state_of(0), RUNNEL_FAILED);
     assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_TERMINAL], 1);
     assert_int_equal(h.hosts[0].closed, 2);
+    assert_int_equal(h.hosts[0].last_reason, RUNNEL_CLOSE_LEASE_LOST);
     hosts_stop(&h, 0);
 }
 
@@ -510,6 +511,46 @@ static void a_session_that_is_behind_is_no_new_container(void **state)
     assert_int_equal(state_of(0), RUNNEL_RUNNING);
     assert_int_equal(hosts_owned(&h, 0), 2);
     hosts_stop(&h, 0);
+}
+
+/* Its key was revoked, or has no right any more: of the source or the leases.
+ */
+static void a_host_that_is_refused_ends_and_says_so(void **state)
+{
+    static const struct hosts_fault refusals[] = {
+        { .method = "GET",
+          .part = "/colls/source/docs",
+          .status = 401,
+          .times = 100000 },
+        { .method = "GET",
+          .part = "/colls/source/docs",
+          .status = 403,
+          .times = 100000 },
+        { .method = "PUT", .part = "..0", .status = 403, .times = 100000 },
+    };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    o.wait_ms = RUNNEL_OFF;
+    for (int i = 0; i < 3; i++) {
+        hosts_open(&h, 1, 1);
+        hosts_start(&h, 0, &o);
+        hosts_run(&h, 3000);
+        assert_int_equal(hosts_owned(&h, 0), 1);
+        hosts_refuse(&h, &refusals[i]);
+        hosts_run(&h, 10000);
+        assert_int_equal(state_of(0), RUNNEL_FAILED);
+        assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_TERMINAL], 1);
+        assert_int_equal(h.hosts[0].closed, 1);
+        assert_int_equal(h.hosts[0].last_reason, RUNNEL_CLOSE_SERVICE_ERROR);
+        assert_non_null(strstr(h.hosts[0].last_message,
+                               i < 2 ? "the source refuses this host; check"
+                                     : "the lease cannot be written"));
+        assert_int_equal(hosts_owned(&h, 0), i == 2); /* until it expires */
+        hosts_stop(&h, 0);
+        if (i < 2)
+            hosts_close(&h);
+    }
 }
 
 static unsigned lease_requests;
@@ -573,6 +614,7 @@ int main(void)
         CASE(a_deleted_lease_container_is_terminal),
         CASE(a_lease_container_that_was_created_anew_is_terminal),
         CASE(a_session_that_is_behind_is_no_new_container),
+        CASE(a_host_that_is_refused_ends_and_says_so),
         CASE(a_throttled_lease_container_slows_no_change_down),
     };
 

@@ -159,6 +159,8 @@ static void a_split_of_a_split_gives_three_leases(void **state)
         assert_non_null(hosts_lease(&h, "3"));
         assert_non_null(hosts_lease(&h, "4"));
         assert_int_equal(h.deliveries, 60);
+        if (!is_stopped)
+            assert_int_equal(h.hosts[0].last_reason, RUNNEL_CLOSE_LEASE_GONE);
         hosts_stop(&h, 0);
         hosts_check(&h);
         if (!is_stopped)

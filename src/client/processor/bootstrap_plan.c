@@ -246,7 +246,7 @@ static void decide(struct rn_bootstrap *b)
     if (b->is_repair && !l->has_marker) {
         b->host->is_writing_pointless = true;
         rn_host_fail(
-            b->host, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, NULL,
+            b->host, RUNNEL_CLOSE_LEASE_LOST, RUNNEL_NOT_FOUND, NULL,
             "the leases were deleted; import them, or restart to begin "
             "as a new processor");
         b->step = RN_STEP_DONE;

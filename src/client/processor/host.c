@@ -149,15 +149,18 @@ void rn_host_draw_session(struct rn_host *h, char out[RN_SESSION_MAX])
 
 /* ---- transitions --------------------------------------------------------- */
 
-static void drain_workers(struct rn_host *h)
+static void drain_workers(struct rn_host *h, runnel_close_reason reason)
 {
     for (size_t i = 0; i < h->worker_count; i++)
-        rn_worker_drain(h->workers[i], RUNNEL_CLOSE_SHUTDOWN);
+        rn_worker_drain(h->workers[i], reason);
 }
 
-void rn_host_fail(struct rn_host *h, runnel_event_kind kind, runnel_code code,
-                  const runnel_error *error, const char *what)
+void rn_host_fail(struct rn_host *h, runnel_close_reason reason,
+                  runnel_code code, const runnel_error *error, const char *what)
 {
+    runnel_event_kind kind = code == RUNNEL_CONFLICT ? RUNNEL_EVENT_NAME_CLASH
+                                                     : RUNNEL_EVENT_TERMINAL;
+
     if (h->state != RUNNEL_RUNNING)
         return;
     h->state = RUNNEL_FAILED;
@@ -168,7 +171,7 @@ void rn_host_fail(struct rn_host *h, runnel_event_kind kind, runnel_code code,
         rn_error_set(&h->error, code, "%s", what);
     rn_host_tell(h, kind, RUNNEL_SEVERITY_CRITICAL, NULL, &h->error, "%s%s%s",
                  what, error ? ": " : "", error ? error->message : "");
-    drain_workers(h);
+    drain_workers(h, reason);
 }
 
 void rn_host_clash(struct rn_host *h)
@@ -179,7 +182,7 @@ void rn_host_clash(struct rn_host *h)
              "a host that started later is named \"%s\" too, so this one "
              "stops; give each host a name of its own",
              h->config.host);
-    rn_host_fail(h, RUNNEL_EVENT_NAME_CLASH, RUNNEL_CONFLICT, NULL, what);
+    rn_host_fail(h, RUNNEL_CLOSE_SHUTDOWN, RUNNEL_CONFLICT, NULL, what);
 }
 
 static void take_drain(struct rn_host *h, int64_t now_ns)
@@ -188,7 +191,7 @@ static void take_drain(struct rn_host *h, int64_t now_ns)
         return;
     if (h->state == RUNNEL_RUNNING || h->state == RUNNEL_STARTING) {
         h->state = RUNNEL_DRAINING;
-        drain_workers(h);
+        drain_workers(h, RUNNEL_CLOSE_SHUTDOWN);
     }
     if (now_ns >= atomic_load(&h->drain_deadline_ns))
         for (size_t i = 0; i < h->worker_count; i++)

@@ -68,8 +68,10 @@ int64_t rn_host_step(void *host);
 /* Ends a wait of its transport or its task.  Any thread. */
 void rn_host_rouse(void *host);
 void rn_host_post(struct rn_host *h, struct rn_message *m);
-void rn_host_fail(struct rn_host *h, runnel_event_kind kind, runnel_code code,
-                  const runnel_error *error, const char *what);
+/* The processor cannot continue; its leases are closed for the reason. */
+void rn_host_fail(struct rn_host *h, runnel_close_reason reason,
+                  runnel_code code, const runnel_error *error,
+                  const char *what);
 /* Another host that started later has our name: the newest wins. */
 void rn_host_clash(struct rn_host *h);
 /* The store's clock now. */

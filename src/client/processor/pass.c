@@ -443,7 +443,8 @@ bool rn_pass_step(struct rn_pass *p)
         return true;
     if (p->call.code == RUNNEL_NOT_FOUND) {
         h->is_writing_pointless = true;
-        rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, &p->call.error,
+        rn_host_fail(h, RUNNEL_CLOSE_LEASE_LOST, RUNNEL_NOT_FOUND,
+                     &p->call.error,
                      "the lease container was deleted; restore its leases, or "
                      "restart to begin as a new processor");
     } else if (p->call.code) {

@@ -189,7 +189,7 @@ static void take_failure(struct rn_worker *w, int64_t now_ns)
         rn_error_is_session(&r->error))
         rn_host_check_source(h);
     if (r->code == RUNNEL_UNAUTHORIZED || r->code == RUNNEL_FORBIDDEN) {
-        rn_host_fail(h, RUNNEL_EVENT_TERMINAL, r->code, &r->error,
+        rn_host_fail(h, RUNNEL_CLOSE_SERVICE_ERROR, r->code, &r->error,
                      "the source refuses this host; check its key or token");
     } else if (r->code == RUNNEL_BAD_REQUEST && h->config.mode) {
         w->is_retention_over = true;

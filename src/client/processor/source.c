@@ -32,7 +32,7 @@ void rn_host_forget_source(struct rn_host *h)
 
 void rn_host_replaced(struct rn_host *h)
 {
-    rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, NULL,
+    rn_host_fail(h, RUNNEL_CLOSE_RESOURCE_GONE, RUNNEL_NOT_FOUND, NULL,
                  "the source container was deleted and created anew; restart "
                  "the processor, which then begins as a new one");
 }
@@ -57,8 +57,8 @@ static void take_answer(struct rn_host *h)
     struct rn_definition *now = NULL;
 
     if (call->code == RUNNEL_NOT_FOUND) {
-        rn_host_fail(h, RUNNEL_EVENT_TERMINAL, RUNNEL_NOT_FOUND, &call->error,
-                     "the source container was deleted");
+        rn_host_fail(h, RUNNEL_CLOSE_RESOURCE_GONE, RUNNEL_NOT_FOUND,
+                     &call->error, "the source container was deleted");
     } else if (!call->code &&
                !rn_client_container_learn(h->config.at.source,
                                           rn_buf_view(&call->exchange.answer),

@@ -200,7 +200,7 @@ static void failed(struct rn_worker *w, int64_t now_ns)
     if (w->call.code == RUNNEL_UNAUTHORIZED ||
         w->call.code == RUNNEL_FORBIDDEN) {
         rn_host_fail(
-            h, RUNNEL_EVENT_TERMINAL, w->call.code, &w->call.error,
+            h, RUNNEL_CLOSE_SERVICE_ERROR, w->call.code, &w->call.error,
             "the lease store refuses this host; check its key or token");
     }
     if (w->update.kind == RN_UPDATE_ACQUIRE)
