@@ -73,6 +73,11 @@ for kind in so a; do
     done
 done
 
+# A program that was linked with it asks for the interface, not for the release.
+readelf -d "$release/librunnel.so" |
+    grep -qE 'SONAME.*\[librunnel\.so\.[0-9]+\]$'
+sdk_report $? 'the shared library has a soname of its major version'
+
 DESTDIR=$work cmake --install "$release" --prefix /opt/rn >"$work/installed" 2>&1
 sdk_report $? 'the library is installed'
 find "$work" -path "$work/opt/rn" -prune -o -name '*runnel*' -print >"$work/out"

@@ -7,6 +7,7 @@
  * else.  What no trace shows is in the cases below.
  */
 #include "client/dotnet_own.h"
+#include "client/hosts.h"
 #include "client/replay.h"
 #include "client/world.h"
 #include "cosmos/header.h"
@@ -479,12 +480,99 @@ a_marker_that_came_before_the_lock_makes_the_start_fail(void **state)
     fixture_close(&l);
 }
 
+/* ---- beside a C host with several leases for each range ------------------ */
+
+static struct hosts h;
+
+static int64_t begin_shared(void *context, const char *token,
+                            const struct dotnet_change *changes, size_t count)
+{
+    (void)context;
+    (void)token;
+    for (size_t i = 0; i < count; i++) {
+        int id = (int)strtol(changes[i].id, NULL, 10);
+
+        h.deliveries++;
+        h.delivered[id]++;
+        h.seen[id] = h.written[id];
+    }
+    return 0;
+}
+
+static bool end_shared(void *context, const char *token,
+                       const struct dotnet_change *changes, size_t count)
+{
+    (void)context;
+    (void)token;
+    (void)changes;
+    (void)count;
+    return true;
+}
+
+static unsigned owned_by_peer(void)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < h.leases->entry_count; i++)
+        count += h.leases->entries[i]->is_live &&
+                 strstr(h.leases->entries[i]->json, "\"Owner\":\"net\"");
+    return count;
+}
+
+/* Without the marker it makes what it misses: a range without a lease that
+ * shares a bound with it. */
+static void it_shares_leases_of_parts_of_ranges_and_makes_none(void **state)
+{
+    const char marker[] = "plocalhost_AAAAAQ==_AAAAAYAAAAE=.info";
+    struct dotnet_options o = options_of(&fixture_recording);
+    runnel_processor_options options = hosts_options();
+    struct dotnet_peer *peer;
+    struct rn_network *network;
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    options.leases_per_range = 3;
+    hosts_put(&h, 0, 300);
+    hosts_start(&h, 0, &options);
+    hosts_until(&h, hosts_all_seen, 20000);
+    assert_int_equal(hosts_leases(&h), 6);
+    assert_non_null(service_delete(
+        h.leases, marker, "[\"plocalhost_AAAAAQ==_AAAAAYAAAAE=.info\"]"));
+    o.db = "db";
+    o.source = "source";
+    o.leases = "leases";
+    o.account = "localhost";
+    o.processor = "p";
+    o.instance = "net";
+    o.begin = begin_shared;
+    o.end = end_shared;
+    network = scripted_network(&h.world.wire, rn_sim_env(h.world.sim));
+    peer = dotnet_peer_start(&o, network, rn_sim_env(h.world.sim));
+    hosts_run(&h, 40000);
+    assert_int_equal(owned_by_peer(), 3);
+    assert_int_equal(hosts_owned(&h, 0), 3);
+    h.deliveries = 0;
+    memset(h.delivered, 0, sizeof(h.delivered));
+    hosts_put(&h, 0, 300);
+    hosts_until(&h, hosts_all_seen, 20000);
+    hosts_run(&h, 20000);
+    assert_int_equal(h.deliveries, 300);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(h.delivered[i], 1);
+    assert_int_equal(hosts_leases(&h), 6);
+    dotnet_peer_free(peer);
+    hosts_stop(&h, 0);
+    network->ops->close(network);
+    hosts_close(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_recorded_requests_are_sent),
         cmocka_unit_test(leases_are_shared_equally),
         cmocka_unit_test(a_stray_410_makes_an_epk_lease),
+        cmocka_unit_test(it_shares_leases_of_parts_of_ranges_and_makes_none),
         cmocka_unit_test(
             a_marker_that_came_before_the_lock_makes_the_start_fail),
     };
