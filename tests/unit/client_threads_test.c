@@ -307,9 +307,44 @@ static void two_hosts_and_other_threads_share_the_work(void **state)
     service_release(&service);
 }
 
+/* A program that gives up half-way closes what it has. */
+static void what_was_never_opened_is_closed_without_harm(void **state)
+{
+    runnel_processor_options o = { RUNNEL_PROCESSOR_INIT };
+    runnel_host_options host = { RUNNEL_HOST_INIT };
+    runnel_processor *processor = NULL;
+    runnel_host *opened_host = NULL;
+    struct host h = { 0 };
+
+    (void)state;
+    runnel_processor_stop(NULL);
+    runnel_estimator_stop(NULL);
+    runnel_host_close(NULL);
+    runnel_feed_close(NULL);
+    runnel_batch_close(NULL);
+    runnel_lease_store_close(NULL);
+    runnel_query_close(NULL);
+    runnel_page_close(NULL);
+    runnel_results_close(NULL);
+    runnel_ranges_close(NULL);
+    runnel_reply_close(NULL);
+    runnel_container_close(NULL);
+    runnel_client_close(NULL);
+    assert_int_equal(runnel_host_open(&host, &opened_host, &error),
+                     RUNNEL_BAD_REQUEST);
+    assert_null(opened_host);
+    open_host(&h, "http://127.0.0.1:1/");
+    assert_int_equal(
+        runnel_processor_start(h.source, &o, NULL, &processor, &error),
+        RUNNEL_BAD_REQUEST);
+    assert_null(processor); /* what failed leaves nothing */
+    close_host(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_never_opened_is_closed_without_harm),
         cmocka_unit_test(two_hosts_and_other_threads_share_the_work),
     };
 
