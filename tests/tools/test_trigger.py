@@ -353,6 +353,25 @@ def _():
           [("3", "bad")])
 
 
+@case("trigger --coprocess gives up ids that fail each time")
+def _():
+    job = Job(6, keys=6)
+    result = coprocess(job, """
+    if any(each["id"] == "3" for each in call["changes"]):
+        with open(sys.argv[1], "a") as file:
+            for change in call["changes"]:
+                print(json.dumps(change), file=file)
+        print('{"fail":["3"],"why":"bad"}', flush=True)
+        continue
+""", "--retry", "fixed:2:10", "--dlq", f"file:{job.trace}.dead")
+    equal(result.code, 0, result.err)
+    with open(job.trace + ".dead") as file:
+        letters = [json.loads(line) for line in file]
+    equal([(each["change"]["id"], each["why"]) for each in letters],
+          [("3", "bad")])
+    equal(sorted(job.ids()), ["0", "1", "2", "3", "3", "3", "4", "5"])
+
+
 @case("trigger --coprocess survives a handler that crashes, hangs or babbles")
 def _():
     for fault, words in (
