@@ -2,7 +2,7 @@
  *
  * One lane reads and checks records, the others write them in bulk.  A state
  * file is written when everything that was read has been written or rejected,
- * so that it tells one place of the input and one length of the error file.
+ * so that it has one position in the input and one length of the error file.
  */
 #include "tools/commands.h"
 #include "tools/common/out.h"
@@ -55,7 +55,7 @@ static int save(struct import *m)
     return rn_state_end(&m->state, &o);
 }
 
-/* Now and then, makes sure that the next run need not begin anew. */
+/* Now and then, stores how far the run has come, for the next one. */
 static int checkpoint(struct import *m)
 {
     int status;
@@ -168,7 +168,7 @@ static int open_records(struct import *m)
     return RN_EXIT_OK;
 }
 
-/* Opens the state file and goes to its place. */
+/* Opens the state file and moves the input to its position. */
 static int resume(struct import *m)
 {
     const char *file = m->records.input.name;

@@ -52,7 +52,7 @@ static bool wait_readable(const struct rn_input *in)
 
     while (!rn_interrupted()) {
         if (poll(&fd, 1, POLL_MS) != 0)
-            return true; /* an error is the read's to tell */
+            return true; /* read reports an error */
     }
     return false;
 }

@@ -81,7 +81,7 @@ static runnel_code send_one(const struct rn_bulk *bulk,
     }
 }
 
-/* Carries an operation out or gives it to `refused`. */
+/* Executes an operation, or passes it to `refused`. */
 static runnel_code carry_out(struct batch *b, size_t place, runnel_error *error)
 {
     const struct rn_bulk *bulk = b->bulk;

@@ -34,7 +34,7 @@ static int read_file(struct rn_state *s)
                : RN_EXIT_OK;
 }
 
-/* Refuses what is not a state file, or one of another run. */
+/* Refuses a file that is not a state file, or is one of another run. */
 static int check(struct rn_state *s)
 {
     uint32_t run = RN_JSON_NONE;
