@@ -101,7 +101,7 @@ static void expect_slots(void)
     assert_ptr_equal(rn_sparse_index_find_last(&list.index), last);
 }
 
-static void it_leads_to_the_last_post_before_a_key(void **state)
+static void it_leads_to_the_last_slot_before_a_key(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
@@ -169,7 +169,7 @@ static void lack_of_memory_costs_a_slot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_leads_to_the_last_post_before_a_key),
+        cmocka_unit_test(it_leads_to_the_last_slot_before_a_key),
         cmocka_unit_test(a_key_has_one_slot),
         cmocka_unit_test(lack_of_memory_costs_a_slot),
     };

@@ -178,7 +178,7 @@ static void counts_and_bytes_are_kept(void **state)
     assert_int_equal(rn_tree_count(&t), 0);
 }
 
-static void a_mark_is_an_entry_that_says_gone(void **state)
+static void a_tombstone_is_an_entry_that_says_gone(void **state)
 {
     struct rn_tree t = { 0 };
 
@@ -236,7 +236,7 @@ int main(void)
         cmocka_unit_test(a_copy_stays_what_it_was),
         cmocka_unit_test(a_tree_changes_in_place_what_it_does_not_share),
         cmocka_unit_test(counts_and_bytes_are_kept),
-        cmocka_unit_test(a_mark_is_an_entry_that_says_gone),
+        cmocka_unit_test(a_tombstone_is_an_entry_that_says_gone),
         cmocka_unit_test(without_memory_the_tree_is_as_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
