@@ -8,6 +8,8 @@
 #include "client/api/container.h"
 #include "client/canned.h"
 
+#include <runnel/runnel.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -649,6 +651,32 @@ static void a_feed_is_told_what_is_wrong_with_its_options(void **state)
     close_all(&o);
 }
 
+/* The sanitizer sees a use of the handle that is closed. */
+static void a_host_keeps_what_it_was_given(void **state)
+{
+    runnel_location at = { .uri = "http://localhost:1",
+                           .database = "d",
+                           .collection = "c" };
+    runnel_processor_options processor = { RUNNEL_PROCESSOR_INIT };
+    runnel_host_options options = { RUNNEL_HOST_INIT, .name = "h",
+                                    .monitored = at, .leases = at,
+                                    .processor = &processor };
+    runnel_error error = { 0 };
+    runnel_host *host = NULL;
+    struct opened o;
+
+    (void)state;
+    open_all(&o, NULL);
+    processor.dead_letters = o.container;
+    assert_int_equal(runnel_host_open(&options, &host, &error), RUNNEL_OK);
+    runnel_container_close(o.container);
+    o.container = NULL;
+    assert_int_equal(runnel_host_register(host, NULL, &error),
+                     RUNNEL_BAD_REQUEST);
+    runnel_host_close(host);
+    close_all(&o);
+}
+
 /* ---- throughput ---------------------------------------------------------- */
 
 /* A manual offer of 400 until it is migrated, then an autoscale one of 1000,
@@ -717,6 +745,7 @@ int main(void)
         cmocka_unit_test(nothing_lies_behind_the_last),
         cmocka_unit_test(what_is_required_and_not_valid_is_refused),
         cmocka_unit_test(a_feed_is_told_what_is_wrong_with_its_options),
+        cmocka_unit_test(a_host_keeps_what_it_was_given),
         cmocka_unit_test(a_migrated_throughput_is_what_was_asked_for),
     };
 

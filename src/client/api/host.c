@@ -1,6 +1,7 @@
 /* host.c -- the processor in the style of 2017 and 2018; see runnel/host.h. */
 #include <runnel/host.h>
 
+#include "client/api/container.h"
 #include "client/http/error.h"
 #include "client/http/options.h"
 
@@ -8,7 +9,7 @@
 
 struct runnel_host {
     char *name;
-    runnel_container *source, *leases;
+    runnel_container *source, *leases, *dead_letters;
     runnel_processor_options options; /* texts and structs are ours */
     runnel_feed_options feed;
     char *prefix, *token, *session_token;
@@ -47,6 +48,16 @@ static bool copy_text(const char *text, char **out)
     return !text || *out;
 }
 
+/* Another handle of a container, since the caller may close its own. */
+static bool copy_container(const runnel_container *container,
+                           runnel_container **out)
+{
+    *out = container ? rn_new(sizeof(**out)) : NULL;
+    if (*out)
+        (*out)->inner = rn_client_container_ref(container->inner);
+    return !container || *out;
+}
+
 static runnel_code copy_options(struct runnel_host *h,
                                 const runnel_host_options *o,
                                 runnel_error *error)
@@ -70,13 +81,15 @@ static runnel_code copy_options(struct runnel_host *h,
     if (!copy_text(o->name, &h->name) ||
         !copy_text(h->options.name ? h->options.name : "", &h->prefix) ||
         !copy_text(h->feed.token, &h->token) ||
-        !copy_text(h->feed.session_token, &h->session_token))
+        !copy_text(h->feed.session_token, &h->session_token) ||
+        !copy_container(h->options.dead_letters, &h->dead_letters))
         return rn_error_set(error, RUNNEL_NO_MEMORY, "no memory");
     h->feed.token = h->token;
     h->feed.session_token = h->session_token;
     h->options.name = h->prefix;
     h->options.host = h->name;
     h->options.feed = &h->feed;
+    h->options.dead_letters = h->dead_letters;
     return RUNNEL_OK;
 }
 
@@ -187,6 +200,7 @@ void runnel_host_close(runnel_host *host)
     runnel_processor_stop(host->processor);
     runnel_container_close(host->source);
     runnel_container_close(host->leases);
+    runnel_container_close(host->dead_letters);
     pthread_mutex_destroy(&host->lock);
     rn_free(host->name);
     rn_free(host->prefix);
