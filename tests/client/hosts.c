@@ -130,6 +130,8 @@ static runnel_code opened(void *context, const char *lease)
 
     (void)lease;
     host->opened++;
+    if (host->all->opening)
+        host->all->opening(host);
     return RUNNEL_OK;
 }
 
@@ -140,6 +142,8 @@ static void closed(void *context, const char *lease, runnel_close_reason reason)
     (void)lease;
     host->closed++;
     host->last_reason = reason;
+    if (host->all->closing)
+        host->all->closing(host);
 }
 
 static void note_event(void *context, const runnel_event *event)

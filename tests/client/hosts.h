@@ -60,6 +60,9 @@ struct hosts {
     /* The verdict on a batch; NULL: DONE. */
     runnel_verdict (*judge)(struct hosts_host *h, const char *lease,
                             const runnel_batch *batch);
+    /* While a lease is opened, closed; may be NULL. */
+    void (*opening)(struct hosts_host *h);
+    void (*closing)(struct hosts_host *h);
     struct rn_client_container *dead_letters;
     struct hosts_fault fault;
 };

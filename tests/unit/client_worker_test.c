@@ -733,6 +733,65 @@ static void renewals_and_checkpoints_do_not_disturb_each_other(void **state)
     hosts_check(&h);
 }
 
+/* ---- calls without a batch ----------------------------------------------- */
+
+static bool was_released;
+
+/* Returns once its lease is released, at the latest after 20 seconds. */
+static void stay(struct hosts_host *host)
+{
+    struct rn_env *env = rn_sim_env(host->all->world.sim);
+
+    was_released = false;
+    for (int i = 0; i < 200 && !was_released; i++) {
+        rn_host_step(host->engine);
+        env->ops->sleep(env, 100000000);
+        was_released = hosts_owned(host->all, host->number) == 0;
+    }
+}
+
+static void an_open_that_hangs_is_reported_and_loses_its_lease(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.opening = stay;
+    o.stuck_ms = 1000;
+    o.give_up_ms = 5000;
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 1000);
+    assert_int_equal(h.hosts[0].opened, 1);
+    assert_true(was_released);
+    h.opening = NULL;
+    hosts_put(&h, 0, 5);
+    hosts_until(&h, hosts_all_seen, 60000);
+    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_STUCK], 2);
+    assert_int_equal(h.hosts[0].closed, 1); /* it was open in the end */
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
+static void a_close_that_hangs_does_not_keep_the_lease(void **state)
+{
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.closing = stay;
+    o.stuck_ms = 20000; /* the deadline of the stop is earlier */
+    hosts_start(&h, 0, &o);
+    hosts_put(&h, 0, 5);
+    hosts_until(&h, hosts_all_seen, 60000);
+    hosts_run(&h, 1000);
+    rn_host_drain(h.hosts[0].engine, 2000);
+    hosts_run(&h, 1000);
+    assert_int_equal(h.hosts[0].closed, 1);
+    assert_true(was_released);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -749,6 +808,8 @@ int main(void)
         CASE(a_checkpoint_after_a_theft_is_refused),
         CASE(batches_without_a_verdict_come_again_after_a_crash),
         CASE(an_open_that_fails_is_tried_again_and_not_closed),
+        CASE(an_open_that_hangs_is_reported_and_loses_its_lease),
+        CASE(a_close_that_hangs_does_not_keep_the_lease),
         CASE(a_checkpoint_that_fails_is_tried_again),
         CASE(a_lease_outlives_a_short_failure_of_its_renewals),
         CASE(a_session_that_is_behind_takes_no_lease),

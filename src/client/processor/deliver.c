@@ -39,12 +39,18 @@ static void run_changes(struct rn_job *job)
     post(w, &d->returned, RN_MESSAGE_RETURNED, d);
 }
 
+void rn_worker_note_job(struct rn_worker *w)
+{
+    atomic_store(&w->job_started_ns, rn_mono_ns(w->host->env));
+}
+
 static void run_open(struct rn_job *job)
 {
     struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
     const struct rn_config *c = &w->host->config;
     runnel_code rc = RUNNEL_OK;
 
+    rn_worker_note_job(w);
     w->observer = c->observer;
     if (c->has_factory) {
         w->observer = (runnel_observer){ 0 };
@@ -66,6 +72,7 @@ static void run_close(struct rn_job *job)
     struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
     const struct rn_config *c = &w->host->config;
 
+    rn_worker_note_job(w);
     if (w->observer.close)
         w->observer.close(w->observer.context, w->token, w->reason);
     if (w->has_observer && c->factory.destroy)
@@ -73,9 +80,11 @@ static void run_close(struct rn_job *job)
     post(w, &w->answer, RN_MESSAGE_CLOSED, w);
 }
 
-static void start_job(struct rn_worker *w, void (*run)(struct rn_job *job))
+void rn_worker_start_job(struct rn_worker *w, void (*run)(struct rn_job *job))
 {
     w->is_job_running = true;
+    w->is_job_slow = false;
+    atomic_store(&w->job_started_ns, 0);
     w->job = (struct rn_job){ .run = run };
     rn_handlers_push(w->host->handlers, &w->job);
 }
@@ -83,14 +92,14 @@ static void start_job(struct rn_worker *w, void (*run)(struct rn_job *job))
 void rn_worker_start_open(struct rn_worker *w)
 {
     w->state = RN_WORKER_OPENING;
-    start_job(w, run_open);
+    rn_worker_start_job(w, run_open);
 }
 
 void rn_worker_start_close(struct rn_worker *w)
 {
     if (w->state == RN_WORKER_DRAINING)
         w->state = RN_WORKER_CLOSING;
-    start_job(w, run_close);
+    rn_worker_start_job(w, run_close);
 }
 
 /* ---- on the host's thread ---------------------------------------------- */
@@ -341,6 +350,35 @@ static int64_t watch(struct rn_worker *w, int64_t now_ns)
         watch_lane(w, &window->cut, now_ns, &next))
         return RN_TASK_NOW;
     return next;
+}
+
+int64_t rn_worker_watch_job(struct rn_worker *w, int64_t now_ns)
+{
+    const runnel_processor_options *o = &w->host->config.o;
+    int64_t since = atomic_load(&w->job_started_ns);
+    uint32_t limit_ms = w->is_job_slow ? o->give_up_ms : o->stuck_ms;
+    int64_t due_ns = since + (int64_t)limit_ms * ms_ns;
+
+    if (!w->is_job_running || since == 0 || o->stuck_ms == RUNNEL_OFF ||
+        w->is_deadline_over ||
+        (w->is_job_slow &&
+         (limit_ms == RUNNEL_OFF || w->state == RN_WORKER_LOST)))
+        return RN_TASK_IDLE;
+    if (now_ns < due_ns)
+        return due_ns - now_ns;
+    rn_host_tell(w->host, RUNNEL_EVENT_STUCK, RUNNEL_SEVERITY_ERROR, w->token,
+                 NULL,
+                 "open, close or dead_letter has not returned for %lld s%s",
+                 (long long)((now_ns - since) / 1000000000),
+                 w->is_job_slow ? "; its lease is released" : "");
+    if (w->is_job_slow) {
+        rn_host_avoid(w->host, w->id);
+        rn_worker_drain(w, RUNNEL_CLOSE_OBSERVER_ERROR);
+        w->is_deadline_over = true;
+        rn_worker_forget_batches(w);
+    }
+    w->is_job_slow = true;
+    return RN_TASK_NOW;
 }
 
 int64_t rn_worker_deliver(struct rn_worker *w, int64_t now_ns)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct rn_delivery;
+struct rn_job;
 struct rn_worker;
 
 /* Hands out batches and gives up those whose time is over.  Returns
@@ -17,6 +18,12 @@ int64_t rn_worker_deliver(struct rn_worker *w, int64_t now_ns);
 void rn_worker_returned(struct rn_delivery *d);
 /* The handler has given the verdict that it left pending. */
 void rn_worker_acked(struct rn_delivery *d);
+/* Calls a function of the observer that has no batch: open, close or
+ * dead_letter.  `run` notes its beginning first. */
+void rn_worker_start_job(struct rn_worker *w, void (*run)(struct rn_job *job));
+void rn_worker_note_job(struct rn_worker *w);
+/* Reports one that takes long, and gives up the lease because of it. */
+int64_t rn_worker_watch_job(struct rn_worker *w, int64_t now_ns);
 /* The observer's open and close, on a thread of handlers; and their ends. */
 void rn_worker_start_open(struct rn_worker *w);
 void rn_worker_start_close(struct rn_worker *w);

@@ -49,6 +49,7 @@ static void run_dead_letter(struct rn_job *job)
 {
     struct rn_worker *w = RN_CONTAINER_OF(job, struct rn_worker, job);
 
+    rn_worker_note_job(w);
     w->dead_letter_verdict =
         w->observer.dead_letter(w->observer.context, w->token, &w->failure);
     w->answer = (struct rn_message){ .kind = RN_MESSAGE_DEAD_LETTER_RETURNED,
@@ -61,9 +62,7 @@ static void start_dead_letter(struct rn_worker *w, struct rn_delivery *d)
     w->failure = (runnel_failure){ .change = change_of(d),
                                    .why = d->why,
                                    .attempts = d->attempt - 1 };
-    w->is_job_running = true;
-    w->job = (struct rn_job){ .run = run_dead_letter };
-    rn_handlers_push(w->host->handlers, &w->job);
+    rn_worker_start_job(w, run_dead_letter);
 }
 
 /* ---- into the container -------------------------------------------------- */

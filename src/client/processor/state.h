@@ -99,10 +99,12 @@ struct rn_worker {
     runnel_observer observer;
     bool has_observer, is_open;
     size_t calls; /* deliveries that handlers have, cut-off ones included */
-    struct rn_job job; /* open and close */
+    struct rn_job job; /* open, close, dead_letter */
     struct rn_message answer;
     runnel_code opened;
     bool is_job_running;
+    _Atomic int64_t job_started_ns; /* 0: it waits for a thread */
+    bool is_job_slow;               /* the event STUCK was given */
     bool must_checkpoint;
     struct rn_position manual; /* the position a handler asked to store */
     bool has_manual, is_manual_open;

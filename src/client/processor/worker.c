@@ -234,7 +234,7 @@ void rn_worker_abandon(struct rn_worker *w)
     w->is_deadline_over = true;
     if (w->state == RN_WORKER_DRAINING || w->state == RN_WORKER_CLOSING ||
         w->state == RN_WORKER_OPENING || w->state == RN_WORKER_ACTIVE) {
-        w->host->was_abandoned = w->host->was_abandoned || w->calls > 0;
+        w->host->was_abandoned |= w->calls > 0 || w->is_job_running;
         if (w->state == RN_WORKER_OPENING || w->state == RN_WORKER_ACTIVE)
             rn_worker_drain(w, RUNNEL_CLOSE_SHUTDOWN);
         rn_worker_forget_batches(w);
@@ -249,9 +249,9 @@ static void step_draining(struct rn_worker *w)
         rn_worker_start_close(w);
         return;
     }
-    if (w->window.delivered > 0 || w->dead_letter_delivery || is_writing)
+    if (w->window.delivered > 0 || is_writing)
         return;
-    if (w->calls > 0) {
+    if (w->calls > 0 || w->dead_letter_delivery) {
         if (w->is_deadline_over) /* a handler does not return */
             w->state = RN_WORKER_RELEASING;
         return;
@@ -261,6 +261,15 @@ static void step_draining(struct rn_worker *w)
     else
         w->state = w->reason == RUNNEL_CLOSE_LEASE_GONE ? RN_WORKER_SPLITTING
                                                         : RN_WORKER_RELEASING;
+}
+
+/* The observer's open or close runs.  If it does not return in time the lease
+ * does not wait for it. */
+static void step_job(struct rn_worker *w)
+{
+    if (w->is_deadline_over && w->is_job_running && !w->is_calling &&
+        !w->is_updating)
+        w->state = RN_WORKER_RELEASING;
 }
 
 static void step_lost(struct rn_worker *w)
@@ -295,9 +304,14 @@ int64_t rn_worker_step(struct rn_worker *w, int64_t now_ns)
 {
     enum rn_worker_state before = w->state;
     int64_t next = rn_worker_write(w, now_ns);
-    int64_t at = RN_TASK_IDLE;
+    int64_t at = rn_worker_watch_job(w, now_ns);
 
+    next = at < next ? at : next;
     switch (w->state) {
+    case RN_WORKER_OPENING:
+    case RN_WORKER_CLOSING:
+        step_job(w);
+        break;
     case RN_WORKER_ACTIVE:
         at = step_active(w, now_ns);
         break;

@@ -153,8 +153,9 @@ static void released(struct rn_worker *w)
                            .reason = w->reason };
 
     rn_host_put(w->host, &event, "released");
-    /* A handler that did not return in time still has to. */
-    w->state = w->is_open || w->calls > 0 ? RN_WORKER_LOST : RN_WORKER_FREE;
+    /* A call that did not return in time still has to. */
+    w->state = w->is_open || w->calls > 0 || w->is_job_running ? RN_WORKER_LOST
+                                                               : RN_WORKER_FREE;
 }
 
 static void lost(struct rn_worker *w)
