@@ -534,6 +534,7 @@ static void do_create(struct rn_bootstrap *b, int64_t now_ns)
     struct rn_lease_store_call *call = new_call(b, RN_LEASE_STORE_CREATE);
 
     snprintf(call->id, sizeof(call->id), "%s..%s", b->host->base, c->token);
+    call->until_ns = b->locked_ns + LOCK_USE_MS * INT64_C(1000000);
     call->code = print_lease(b, c);
     if (call->code) {
         rn_error_set(&call->error, call->code, "a lease is too large");
