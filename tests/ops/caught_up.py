@@ -153,7 +153,8 @@ def _():
                             ({"upto": "x"}, 400), ({"upto": "7:-1#1"}, 400)]:
             equal(Waiting(server, container, **bad).status(), status, bad)
         write(server, container, 1)
-        for bad in [{"ContinuationToken": "what"}, {"LeaseToken": "77"}]:
+        for bad in [{"ContinuationToken": "what"}, {"LeaseToken": "77"},
+                    {"LeaseToken": str(2 ** 32)}]:
             processor.lease("0", 1, **bad)
             waiting = Waiting(server, container)
             equal(waiting.status(), 400, bad)

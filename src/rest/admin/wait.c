@@ -98,9 +98,11 @@ static enum rn_code read_interval(struct wait_call *w, struct rn_snapshot *r,
         return rc ? rc : rn_epk_parse(max, &out->epks.max, &w->x->err);
     }
     for (size_t i = 0; i < token.len; i++) {
-        if (token.at[i] < '0' || token.at[i] > '9' || id > UINT32_MAX)
+        if (token.at[i] < '0' || token.at[i] > '9')
             return refuse(w->x, j, "no range");
         id = id * 10 + (uint64_t)(token.at[i] - '0');
+        if (id > UINT32_MAX)
+            return refuse(w->x, j, "no range");
     }
     rc = rn_range_read(r->txn, r->container, (uint32_t)id, &row);
     out->epks = row.epks;
