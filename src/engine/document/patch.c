@@ -268,7 +268,7 @@ static enum rn_code read_operations(struct reader *r, uint32_t list,
         return rn_patch_refuse(r->err, "A patch needs at least one operation");
     if (rn_json_count(r->json, list) > RN_PATCH_MAX) {
         return rn_patch_refuse(
-            r->err, "The number of patch operations can't exceed '%d'.",
+            r->err, "The number of patch operations can't exceed '%d'",
             RN_PATCH_MAX);
     }
     while (!rc && rn_json_walk_next(&w)) {
