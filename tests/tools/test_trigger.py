@@ -856,8 +856,8 @@ def _():
 def _():
     job = Job(2)
     made = ["--leases", f"d/leases{job.number}"]
-    fails(3, f'--leases: container "d/leases{job.number}" does not exist',
-          *job.arguments("--exec", ":", *made))
+    fails(3, f'--leases: container "d/leases{job.number}" does not exist.*; '
+          "--create-leases makes it$", *job.arguments("--exec", ":", *made))
     equal(job.exec('cat >>"$T"', "--create-leases", *made).code, 0)
     job.handled_once()
 

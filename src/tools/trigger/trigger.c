@@ -209,8 +209,10 @@ static int check_container(const struct rn_trigger *t, const char *option,
     if (error.code == RUNNEL_NOT_FOUND) {
         return rn_report(RN_EXIT_NOT_FOUND,
                          "%s: container \"%s\" does not exist (database \"%s\" "
-                         "unless the name has one)",
-                         option, name, t->target.database_name);
+                         "unless the name has one)%s",
+                         option, name, t->target.database_name,
+                         container == t->leases ? "; --create-leases makes it"
+                                                : "");
     }
     return rn_report_error_at(&error, "%s %s", option, name);
 }
