@@ -15,6 +15,19 @@ void rn_host_want_map(struct rn_host *h)
     h->wants_map = true;
 }
 
+void rn_host_distrust_map(struct rn_host *h)
+{
+    h->is_map_doubted = true;
+}
+
+/* What the next answer adds to; NULL: it is all there is. */
+static const struct rn_routing *base_of(const struct rn_host *h)
+{
+    if (h->map_next)
+        return h->map_next;
+    return h->is_map_doubted ? NULL : h->map;
+}
+
 static void end_call(struct rn_host *h)
 {
     rn_client_call_release(h->map_call);
@@ -36,7 +49,7 @@ static void start(struct rn_host *h, int64_t now_ns)
 {
     struct rn_client_container *source = h->config.at.source;
     struct rn_link link = rn_client_container_list(source, RN_KIND_RANGE);
-    const struct rn_routing *base = h->map_next ? h->map_next : h->map;
+    const struct rn_routing *base = base_of(h);
     struct rn_headers *headers;
     runnel_code rc;
 
@@ -88,14 +101,14 @@ static void finish(struct rn_host *h, int64_t now_ns)
         h->map_next = NULL;
     }
     h->map_version++;
-    h->wants_map = false;
+    h->wants_map = h->is_map_doubted = false;
 }
 
 static void take_answer(struct rn_host *h, int64_t now_ns)
 {
     struct rn_client_call *call = h->map_call;
     struct rn_view body = rn_buf_view(&call->exchange.answer);
-    const struct rn_routing *base = h->map_next ? h->map_next : h->map;
+    const struct rn_routing *base = base_of(h);
     struct rn_routing *next = NULL;
     runnel_error error = call->error;
     runnel_code rc = call->code;

@@ -11,6 +11,8 @@ struct rn_host;
 
 /* Reads the map again; `map_version` of the host rises when it is there. */
 void rn_host_want_map(struct rn_host *h);
+/* Asks for all of it next time, not for what is new. */
+void rn_host_distrust_map(struct rn_host *h);
 /* Returns nanoseconds to the next step. */
 int64_t rn_host_step_map(struct rn_host *h, int64_t now_ns);
 /* Frees the map, cancels the request. */

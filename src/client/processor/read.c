@@ -25,6 +25,7 @@ enum {
     WAITS_MAX = 64,      /* reads that the server holds, in all */
     HELD_MS = 1000,      /* then the server holds a read */
     MEMORY_POLL_MS = 50, /* while buffer_bytes are in use */
+    STALE_MAX = 5,       /* 410 in a row, until the map is not believed */
     SPARE_SLOTS = 8, /* pages beyond a lane that waits, with several lanes */
 };
 
@@ -235,6 +236,8 @@ static void take_event(struct rn_worker *w, enum rn_reader_event event,
         w->failing_ns = 0;
         w->read_failures = 0;
     }
+    if (event != RN_READER_FAILED && event != RN_READER_GONE)
+        w->stale_answers = 0;
     h->stats.feed_reads++;
     if (w->reader.page)
         h->stats.charge += runnel_reply_charge(w->reader.page->reply);
@@ -276,6 +279,8 @@ static int64_t route_again(struct rn_worker *w, int64_t now_ns)
         return RN_TASK_IDLE;
     case RN_FATE_SAME: /* a stale answer */
         w->must_route = false;
+        if (++w->stale_answers % STALE_MAX == 0)
+            rn_host_distrust_map(w->host);
         schedule(w, now_ns, READ_RETRY_MS * ms_ns);
         return RN_TASK_NOW;
     case RN_FATE_MOVED: {

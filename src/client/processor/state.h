@@ -81,12 +81,13 @@ struct rn_worker {
     struct rn_epk_range range;
     struct rn_reader reader;
     bool has_reader;
-    bool must_route;     /* the routing map must be read again */
-    uint64_t map_seen;   /* only a newer map counts for the range */
-    int64_t read_due_ns; /* the next request; 0: at once */
-    int64_t read_ns;     /* the last answer; 0: never */
-    int64_t asked_ns;    /* the request under way */
-    int64_t failing_ns;  /* since when reads fail; 0: they do not */
+    bool must_route;        /* the routing map must be read again */
+    uint32_t stale_answers; /* 410 in a row that the map does not explain */
+    uint64_t map_seen;      /* only a newer map counts for the range */
+    int64_t read_due_ns;    /* the next request; 0: at once */
+    int64_t read_ns;        /* the last answer; 0: never */
+    int64_t asked_ns;       /* the request under way */
+    int64_t failing_ns;     /* since when reads fail; 0: they do not */
     uint32_t read_failures;
     bool is_slow_told;
     bool is_waiting;  /* the read under way is one of host.waits */
@@ -175,6 +176,7 @@ struct rn_host {
     struct rn_client_call *map_call;
     int64_t map_due_ns;
     bool wants_map;
+    bool is_map_doubted;         /* the next answers replace it */
     struct rn_routing *map_next; /* answers so far */
 
     struct rn_bootstrap *bootstrap;
