@@ -272,6 +272,22 @@ static void a_lost_answer_is_found_out(void **state)
     release(&u);
 }
 
+static void a_write_without_an_etag_is_followed_by_a_read(void **state)
+{
+    struct rn_update lease;
+    struct rn_update u;
+
+    (void)state;
+    acquire(&lease, &me);
+    u = storing(&lease, "\"9\"");
+    assert_int_equal(rn_update_begin(&u), RN_UPDATE_WRITE);
+    put(rn_buf_view(&u.text));
+    assert_int_equal(finish(&u, rn_update_written(&u, RUNNEL_OK, "")),
+                     RN_UPDATE_DONE);
+    assert_true(is_current(&u)); /* the next write has a condition */
+    release(&u);
+}
+
 static void a_lost_answer_that_is_found_out_late_is_no_move(void **state)
 {
     struct rn_update lease;
@@ -429,6 +445,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lost_answer_is_found_out, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_write_without_an_etag_is_followed_by_a_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_lost_answer_that_is_found_out_late_is_no_move, set_up, tear_down),
         cmocka_unit_test_setup_teardown(

@@ -175,7 +175,9 @@ enum rn_update_next rn_update_written(struct rn_update *u, runnel_code code,
 {
     switch (code) {
     case RUNNEL_OK:
-        return note_written(u, rn_view_text(etag));
+        /* Without an etag the next write would have no condition. */
+        return etag && etag[0] ? note_written(u, rn_view_text(etag))
+                               : RN_UPDATE_READ;
     case RUNNEL_NOT_FOUND:
     case RUNNEL_CONFLICT:
         return lose(u, NULL);
