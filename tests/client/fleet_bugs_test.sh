@@ -26,7 +26,7 @@ find children-undone 700 301
 find redundant-without-order 500
 # What comes twice.
 find position-ignored 100
-find children-remembered 100 301
+find children-remembered 100 4301
 find children-begin-again 100
 find validity-ignored 500
 find checkpoint-at-renewal 500
