@@ -208,10 +208,11 @@ static enum rn_code take_result(struct bulk *b, size_t i, bool is_first,
     }
     rc = rn_results_set(b->results, i, a);
     finish(b, i);
-    if (rc)
+    if (rc) {
         b->results->of[i].code = b->operations[i].kind == RUNNEL_READ
                                      ? RUNNEL_NO_MEMORY
                                      : RUNNEL_UNCERTAIN;
+    }
     return rc;
 }
 

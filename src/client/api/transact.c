@@ -6,6 +6,8 @@
 #include "client/http/exchange.h"
 #include "client/query/source.h"
 
+#include <assert.h>
+
 static runnel_code print_body(const runnel_operation *operations, size_t count,
                               struct rn_buf *out, bool *only_reads,
                               runnel_error *error)
@@ -136,6 +138,7 @@ runnel_code runnel_items_transact(runnel_container *container,
     rn_buf_release(&body);
     if (rc)
         return rc;
+    assert(results);
     rc = find_refusal(results, error);
     if (out)
         *out = results;

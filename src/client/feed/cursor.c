@@ -60,10 +60,11 @@ static runnel_code options_check(const runnel_feed_options *o,
                             "token: it is longer than one of a feed can be");
     if (bytes_of(o->range) + bytes_of(o->partition_key) +
             bytes_of(o->session_token) >
-        OPTIONS_MAX)
+        OPTIONS_MAX) {
         return rn_error_set(error, RUNNEL_BAD_REQUEST,
                             "range, partition_key or session_token is too "
                             "long");
+    }
     return RUNNEL_OK;
 }
 
@@ -80,7 +81,7 @@ runnel_code rn_feed_cursor_open(struct rn_client_container *container,
         return rn_error_set(error, RUNNEL_NO_MEMORY, "out of memory");
     c->container = rn_client_container_ref(container);
     c->cancel.parent = rn_client_container_cancel(container);
-    c->arena = RN_ARENA_INIT(2 * OPTIONS_MAX + (size_t)2 * RN_TOKEN_MAX);
+    c->arena = RN_ARENA_INIT((size_t)2 * (OPTIONS_MAX + RN_TOKEN_MAX));
     c->scope = RN_SCOPE_INIT;
     c->token = RN_BUF_INIT((size_t)2 * RN_TOKEN_MAX);
     c->options = *options;

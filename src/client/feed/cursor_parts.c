@@ -2,6 +2,8 @@
  * and merges, into a token; see cursor_parts.h. */
 #include "client/feed/cursor_parts.h"
 
+#include <assert.h>
+
 enum {
     GONE_PAUSE_MS = 10, /* doubled */
     GONE_LIMIT = 9,
@@ -210,6 +212,7 @@ runnel_code rn_feed_cursor_prepare(struct rn_feed_cursor *c,
         code = rn_pool_take_own(pool, &c->transport, error);
     if (code)
         return code;
+    assert(c->definition);
     c->source = (struct rn_reader_source){
         .container = c->container,
         .definition = c->definition,
