@@ -26,6 +26,10 @@ struct rn_view {
 #define RN_LIT(s) ((struct rn_view){ (s), sizeof(s) - 1 })
 #define RN_FMT(v) (int)(v).len, (v).at /* for "%.*s" */
 
+/* container_of: the struct of type `type` whose member `member` this is. */
+#define RN_CONTAINER_OF(at, type, member)                                      \
+    ((type *)(void *)((char *)(at)-offsetof(type, member)))
+
 static inline struct rn_view rn_view_of(const void *at, size_t len)
 {
     return (struct rn_view){ at, len };

@@ -35,11 +35,6 @@ struct rn_queue {
         .newest = NULL                                                         \
     }
 
-/* container_of: the struct of type `type` whose member `member` is this link.
- */
-#define RN_CONTAINER_OF(link, type, member)                                    \
-    ((type *)(void *)((char *)(link)-offsetof(type, member)))
-
 /* True if the queue was empty.  The link must stay in place until it is taken,
  * and is in one queue at most. */
 bool rn_queue_push(struct rn_queue *q, struct rn_queued *link);

@@ -3,7 +3,6 @@
 #ifndef RN_ENGINE_ENGINE_STATE_H
 #define RN_ENGINE_ENGINE_STATE_H
 
-#include "base/queue.h"
 #include "engine/background.h"
 #include "engine/catalog/catalog.h"
 #include "engine/catalog/catalog_remove.h"

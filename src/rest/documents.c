@@ -7,7 +7,6 @@
 #include "rest/reply.h"
 #include "rest/sessions.h"
 
-#include "base/queue.h"
 #include "cosmos/prefer.h"
 #include "engine/document/snapshot.h"
 #include "json/json.h"

@@ -13,7 +13,6 @@
 #include "rest/permissions.h"
 #include "rest/reply.h"
 
-#include "base/queue.h"
 #include "engine/catalog/catalog_change.h"
 #include "engine/catalog/object.h"
 #include "engine/catalog/offer.h"

@@ -6,8 +6,6 @@
 #include "rest/objects.h"
 #include "rest/reply.h"
 
-#include "base/queue.h"
-
 static enum rn_rest_step finish(struct rn_call *call)
 {
     struct rn_context *x = call->state;

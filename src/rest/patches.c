@@ -11,8 +11,6 @@
 #include "rest/objects.h"
 #include "rest/reply.h"
 
-#include "base/queue.h"
-
 /* ---- running ------------------------------------------------------------- */
 
 static enum rn_rest_step finish(struct rn_call *call);

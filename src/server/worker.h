@@ -25,7 +25,6 @@
 
 #include "base/env.h"
 #include "base/histogram.h"
-#include "base/queue.h"
 
 struct rn_workers;
 

@@ -1,7 +1,6 @@
 /* database.c -- see database.h. */
 #include "lib/database.h"
 
-#include "base/queue.h"
 #include "engine/catalog/catalog_change.h"
 #include "engine/catalog/object.h"
 #include "engine/document/snapshot.h"

@@ -1,7 +1,6 @@
 /* one_container.c -- see one_container.h. */
 #include "lib/one_container.h"
 
-#include "base/queue.h"
 #include "engine/catalog/object.h"
 
 struct database db;

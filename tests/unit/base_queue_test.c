@@ -4,6 +4,7 @@
  * Each thread's things must arrive once and in its order, and the taker, which
  * sleeps unless a push said that the queue was empty, must never sleep on.
  */
+#include "base/mem.h"
 #include "base/queue.h"
 
 #include <pthread.h>

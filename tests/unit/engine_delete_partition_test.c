@@ -7,7 +7,6 @@
  */
 #include "lib/one_container.h"
 
-#include "base/queue.h"
 #include "engine/engine.h"
 
 #include <stdio.h>

@@ -20,7 +20,6 @@
 #include "rest/query/explain.h"
 #include "rest/reply.h"
 
-#include "base/queue.h"
 #include "base/shifted_clock.h"
 #include "engine/range/lsn_bump.h"
 #include "json/json.h"

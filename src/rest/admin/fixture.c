@@ -12,7 +12,6 @@
 #include "rest/admin/control.h"
 #include "rest/reply.h"
 
-#include "base/queue.h"
 #include "engine/fixture/fixture.h"
 #include "engine/fixture/fixture_reset.h"
 #include "json/print.h"

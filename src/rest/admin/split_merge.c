@@ -11,7 +11,6 @@
 #include "rest/admin/control.h"
 #include "rest/reply.h"
 
-#include "base/queue.h"
 #include "json/json.h"
 #include "json/print.h"
 

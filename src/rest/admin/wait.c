@@ -22,7 +22,6 @@
 #include "rest/reply.h"
 
 #include "base/clock.h"
-#include "base/queue.h"
 #include "cosmos/feed_token.h"
 #include "engine/catalog/object.h"
 #include "engine/document/snapshot.h"

@@ -22,7 +22,6 @@
 #include "rest/sessions.h"
 
 #include "base/clock.h"
-#include "base/queue.h"
 
 #include <stdio.h>
 

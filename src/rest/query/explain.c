@@ -20,7 +20,6 @@
 #include "rest/reply.h"
 
 #include "access/index_advisor.h"
-#include "base/queue.h"
 #include "engine/document/snapshot.h"
 #include "engine/index/index_change.h"
 #include "json/print.h"
