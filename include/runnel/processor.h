@@ -302,7 +302,8 @@ typedef struct runnel_processor_options {
     bool whole_batch;
 
     uint32_t stuck_ms;     /**< event if a call or a read is slower; 0: 60000 */
-    uint32_t give_up_ms;   /**< then release its lease; 0: 600000 */
+    uint32_t give_up_ms;   /**< then release its lease; 0: 600000; never
+                            * without stuck_ms */
     uint32_t start_ms;     /**< runnel_processor_start waits; 0: 60000 */
     uint32_t stop_ms;      /**< runnel_processor_stop drains; 0: 30000 */
     runnel_event_fn event; /**< NULL: runnel_event_print */

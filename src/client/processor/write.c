@@ -190,7 +190,6 @@ static void failed(struct rn_worker *w, int64_t now_ns)
     struct rn_host *h = w->host;
     int64_t pause =
         rn_pause(WRITE_RETRY_MS, w->write_failures, WRITE_RETRY_MAX_MS);
-    bool is_gone = w->call.error.http_status == 404 && !w->is_calling;
 
     w->write_failures++;
     w->retry_write_ns = now_ns + pause * ms_ns;
@@ -207,7 +206,7 @@ static void failed(struct rn_worker *w, int64_t now_ns)
     if (w->update.kind == RN_UPDATE_ACQUIRE)
         w->state = RN_WORKER_FREE; /* the next pass sees how it ended */
     if (w->state == RN_WORKER_RELEASING &&
-        (h->is_writing_pointless || w->is_deadline_over || is_gone ||
+        (h->is_writing_pointless || w->is_deadline_over ||
          w->write_failures > 5))
         released(w); /* it expires */
 }
