@@ -313,11 +313,12 @@ static runnel_code read_definition(struct container_store *s,
 
     rn_json_init(&j, NULL);
     rc = parse_answer(&j, call);
-    if (rc)
+    if (rc) {
         rn_error_set(&call->error, rc,
                      "the lease container's definition cannot be read");
-    else
+    } else {
         rc = check_key(s, &j, &call->error);
+    }
     copy_rid(&j, s->rid);
     memcpy(call->rid, s->rid, sizeof(call->rid));
     ttl = rn_json_find(&j, 0, RN_LIT("defaultTtl"));

@@ -258,16 +258,15 @@ static enum rn_code gather(struct rn_txn *txn, const struct rn_key *from,
     return rc == RN_NOT_FOUND && out->len ? RN_OK : rc;
 }
 
-/* Moves some entries of [from, before), and sets `last` to the key of the last
+/* Moves some entries of [from, before), and sets h->next to the key of the last
  * one; RN_NOT_FOUND if there are none. */
 static enum rn_code move_some(struct rn_txn *txn, const struct rn_container *c,
                               struct origin *origin, const struct rn_key *from,
-                              const struct rn_key *before, uint32_t entries,
-                              struct rn_key *last)
+                              const struct rn_key *before, struct rn_rehome *h)
 {
     struct rn_buf all = RN_BUF_INIT(SLICE_BYTES + 2 * RN_VALUE_MAX);
     struct rn_key key = *from;
-    enum rn_code rc = gather(txn, from, before, entries, &all);
+    enum rn_code rc = gather(txn, from, before, h->entries, &all);
 
     for (size_t at = 0; !rc && at < all.len;) {
         uint32_t len = rn_get_u32_be(all.at + at + key.len);
@@ -278,7 +277,7 @@ static enum rn_code move_some(struct rn_txn *txn, const struct rn_container *c,
         at += len;
     }
     if (!rc)
-        *last = key;
+        h->next = key;
     rn_buf_release(&all);
     return rc;
 }
@@ -295,7 +294,7 @@ static enum rn_code finish_lsn(struct rn_txn *txn, const struct rn_container *c,
     place_key(tag, c->number, origin->id, lsn + 1, 0, &before);
     while (!rc) {
         from = h->next;
-        rc = move_some(txn, c, origin, &from, &before, h->entries, &h->next);
+        rc = move_some(txn, c, origin, &from, &before, h);
     }
     return rc == RN_NOT_FOUND ? RN_OK : rc;
 }
@@ -316,7 +315,7 @@ static enum rn_code empty_some(struct rn_txn *txn, const struct rn_container *c,
     if (rn_view_compare(rn_key_view(&h->next), rn_key_view(&from)) > 0 &&
         rn_view_compare(rn_key_view(&h->next), rn_key_view(&before)) < 0)
         from = h->next;
-    rc = move_some(txn, c, &origin, &from, &before, h->entries, &h->next);
+    rc = move_some(txn, c, &origin, &from, &before, h);
     if (!rc)
         rc = finish_lsn(txn, c, tag, &origin, h);
     rn_buf_release(&origin.living);

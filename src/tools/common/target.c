@@ -169,14 +169,15 @@ int rn_target_client(const struct rn_args *args, const char *prefix,
         options.endpoint = account ? account : LOCAL_SERVER;
         options.key = key[0] ? key : NULL;
     }
-    if (!runnel_client_open(&options, out, &error))
+    if (!runnel_client_open(&options, out, &error)) {
         status = RN_EXIT_OK;
-    else if (!options.key && strstr(error.message, "none of key"))
+    } else if (!options.key && strstr(error.message, "none of key")) {
         status = rn_report(RN_EXIT_USAGE,
                            "the account %s needs a key: give --%skey-file FILE",
                            account, prefix);
-    else
+    } else {
         status = rn_report(RN_EXIT_USAGE, "%s", error.message);
+    }
     rn_wipe_secret(key, sizeof(key));
     return status;
 }
