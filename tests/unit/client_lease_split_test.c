@@ -105,6 +105,61 @@ static void a_half_made_split_is_completed_by_another_host(void **state)
     }
 }
 
+static bool is_post(const struct service_request *q, const char *part)
+{
+    return rn_view_eq(q->method, RN_LIT("POST")) &&
+           memmem(q->body.at, q->body.len, part, strlen(part));
+}
+
+static unsigned second_children;
+
+/* The parent is another host's when this host comes to the first child. */
+static bool rob(void *context, const struct service_request *q,
+                struct service_answer *a)
+{
+    (void)context;
+    (void)a;
+    if (is_post(q, "=..1\""))
+        hosts_tamper(&h, "0", "\"Owner\":\"host-1\"", "\"Owner\":\"host-9\"");
+    second_children += is_post(q, "=..2\"");
+    return false;
+}
+
+static bool is_robbed(struct hosts *all)
+{
+    return strstr(hosts_lease(all, "0")->json, "\"Owner\":\"host-9\"");
+}
+
+static void a_child_of_another_host_makes_sure_of_the_parent(void **state)
+{
+    static const struct hosts_fault broken = {
+        .method = "POST", .part = "=..2", .status = 503, .times = 100000
+    };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 10000);
+    hosts_refuse(&h, &broken);
+    assert_true(service_split(h.world.box, 0, 0));
+    run_to_lease("1");
+    hosts_kill(&h, 0);
+    second_children = 0;
+    h.world.wire.before = rob;
+    hosts_start(&h, 1, &o);
+    hosts_until(&h, is_robbed, 30000);
+    hosts_run(&h, 2000);
+    assert_int_equal(second_children, 0);
+    assert_null(hosts_lease(&h, "2"));
+    h.world.wire.before = NULL;
+    hosts_put(&h, 20, 40);
+    hosts_until(&h, hosts_all_seen, 60000);
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+}
+
 static void a_parent_stays_until_its_children_are_made(void **state)
 {
     static const struct hosts_fault broken = {
@@ -330,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_split_before_the_first_read_keeps_the_position),
         CASE(a_half_made_split_is_completed_by_another_host),
+        CASE(a_child_of_another_host_makes_sure_of_the_parent),
         CASE(a_parent_stays_until_its_children_are_made),
         CASE(a_split_of_a_split_gives_three_leases),
         CASE(a_merge_makes_interval_leases_that_a_split_cuts),

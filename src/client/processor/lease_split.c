@@ -277,7 +277,8 @@ static void retry(struct rn_worker *w, int64_t now_ns)
                          "the lease cannot be replaced yet");
 }
 
-/* The child is there.  Is it ours? */
+/* The child is there.  Is it ours?  If not, another host replaces the parent,
+ * too: it is proved again that the parent is ours, before the next step. */
 static void take_child(struct rn_worker *w, struct rn_lease_document *d,
                        int64_t sent_ns)
 {
@@ -290,6 +291,7 @@ static void take_child(struct rn_worker *w, struct rn_lease_document *d,
         c->sent_ns = sent_ns;
     } else {
         rn_lease_document_free(d);
+        w->split.is_stored = false;
     }
     w->split.at++;
 }
