@@ -34,7 +34,8 @@
  *       page of each of its acquisitions comes twice; R1 and R2 are theirs, too
  *   R6  what all leases that have the key of a change store stays stored: a
  *       host of this library makes no lease below it, but by a request that it
- *       sent before it could know
+ *       sent while it could take the lease before for its own (R3): one that
+ *       has its name, or that marked the lease, takes it before it expires
  *
  * So each acquisition repeats a change once at most, and only what the owner
  * before it could not store.  A .NET host alone puts back what was stored, by a

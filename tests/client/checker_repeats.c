@@ -188,11 +188,11 @@ static bool is_stored(const struct service_entry *e,
     return is_stored && *has_lease;
 }
 
-/* A host that a .NET host robs of its lease finds it out with its next write,
- * within its validity. */
-static int64_t known_ns(const struct checker *c, int sender)
+/* A host that is robbed of its lease, by a mark, by one that has its name or by
+ * a .NET host, finds it out with its next write, within its validity. */
+static int64_t known_ns(const struct checker *c)
 {
-    return now_of(c) + (sender > CHECKER_PEER ? c->valid_ms * ms_ns : 0);
+    return now_of(c) + c->valid_ms * ms_ns;
 }
 
 void checker_work_stored(struct checker *c, int sender, int64_t sent_ns,
@@ -204,7 +204,7 @@ void checker_work_stored(struct checker *c, int sender, int64_t sent_ns,
         bool has_lease;
 
         if (is_stored(e, held, count, &has_lease)) {
-            c->stored_ns[e->commit] = was_ns ? was_ns : known_ns(c, sender);
+            c->stored_ns[e->commit] = was_ns ? was_ns : known_ns(c);
             continue;
         }
         c->stored_ns[e->commit] = 0;
