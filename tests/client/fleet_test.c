@@ -20,6 +20,7 @@ static const uint64_t kept[] = {
     1000729, /* a paused host sends a child's creation again, too late */
     1003660, /* a write of unknown outcome looks like one of another's */
     1005201, /* as 1000729, 50 seconds too late */
+    1017795, /* a .NET host's lease, too large after a merge, is split */
     1103139, /* a child is made after another host has replaced all children */
     1104086, /* the same, and the host was robbed of the parent */
     1200551, /* a child is made as a host of the same name takes the parent */

@@ -160,6 +160,45 @@ static void a_child_of_another_host_makes_sure_of_the_parent(void **state)
     hosts_check(&h);
 }
 
+/* The first child is one that a .NET host made of the lease of "7", of whose
+ * interval the merged range was larger. */
+static void
+a_child_at_the_position_of_another_parent_skips_nothing(void **state)
+{
+    static const struct hosts_fault broken = {
+        .method = "POST", .part = "=..2", .status = 503, .times = 100000
+    };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    hosts_put(&h, 0, 20);
+    hosts_start(&h, 0, &o);
+    hosts_until(&h, hosts_all_seen, 10000);
+    hosts_refuse(&h, &broken);
+    assert_true(service_split(h.world.box, 0, 0));
+    run_to_lease("1");
+    hosts_kill(&h, 0);
+    hosts_tamper(&h, "1", "\"runnel.made\":\"1\"", "\"runnel.made\":\"7\"");
+    hosts_tamper(&h, "1", "\"runnel.range\":\"1 -", "\"runnel.range\":\"7 10-");
+    hosts_tamper(&h, "1", "\"ContinuationToken\":\"\\\"20\\\"\"",
+                 "\"ContinuationToken\":\"\\\"40\\\"\"");
+    h.fault.times = 0;
+    hosts_put(&h, 20, 40);
+    hosts_start(&h, 1, &o);
+    hosts_until(&h, hosts_all_seen, 30000);
+    hosts_run(&h, 5000);
+    assert_int_equal(hosts_leases(&h), 3);
+    assert_null(hosts_lease(&h, "0"));
+    assert_int_equal(h.deliveries, 40);
+    assert_true(service_split(h.world.box, 1, 0)); /* which others can tell */
+    run_to_lease("3");
+    assert_non_null(strstr(hosts_lease(&h, "1")->json, "\"7 10-"));
+    assert_non_null(strstr(hosts_lease(&h, "3")->json, "\"7 10-"));
+    hosts_stop(&h, 1);
+    hosts_check(&h);
+}
+
 static void a_parent_stays_until_its_children_are_made(void **state)
 {
     static const struct hosts_fault broken = {
@@ -386,6 +425,7 @@ int main(void)
         CASE(a_split_before_the_first_read_keeps_the_position),
         CASE(a_half_made_split_is_completed_by_another_host),
         CASE(a_child_of_another_host_makes_sure_of_the_parent),
+        CASE(a_child_at_the_position_of_another_parent_skips_nothing),
         CASE(a_parent_stays_until_its_children_are_made),
         CASE(a_split_of_a_split_gives_three_leases),
         CASE(a_merge_makes_interval_leases_that_a_split_cuts),

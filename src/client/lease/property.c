@@ -232,6 +232,21 @@ bool rn_lease_token_parse(struct rn_view token, struct rn_epk_range *out)
     return true;
 }
 
+bool rn_lease_is_overgrown(const struct rn_lease *lease)
+{
+    struct rn_view text = rn_lease_property(lease, RN_LEASE_RANGE);
+    const char *space = text.at ? memchr(text.at, ' ', text.len) : NULL;
+    struct rn_epk_range good;
+    size_t n;
+
+    if (!space || !lease->has_range)
+        return false;
+    n = (size_t)(space + 1 - text.at);
+    return rn_lease_token_parse(rn_view_of(space + 1, text.len - n), &good) &&
+           (rn_epk_compare(&lease->range.min, &good.min) < 0 ||
+            rn_epk_compare(&good.max, &lease->range.max) < 0);
+}
+
 bool rn_lease_position_compare(struct rn_view a, struct rn_view b, int *order)
 {
     uint64_t left;

@@ -67,6 +67,10 @@ struct rn_view rn_lease_token_print(const struct rn_epk_range *range,
                                     char out[RN_LEASE_TOKEN_MAX]);
 /* Reads "MIN-MAX". */
 bool rn_lease_token_parse(struct rn_view token, struct rn_epk_range *out);
+/* Has the lease keys that its position is not good for?  A .NET host copies
+ * runnel.range from the lease that it replaces; after a merge the one that it
+ * makes may be larger than that interval. */
+bool rn_lease_is_overgrown(const struct rn_lease *lease);
 
 /* ---- positions ----------------------------------------------------------- */
 

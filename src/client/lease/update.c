@@ -62,7 +62,8 @@ static bool apply_range(struct rn_update *u, struct applied *a)
         lease->range = u->range;
         lease->has_range = true;
     }
-    if (!lease->has_range || lease->token.len >= RN_LEASE_TOKEN_MAX)
+    if (!lease->has_range || lease->token.len >= RN_LEASE_TOKEN_MAX ||
+        rn_lease_is_overgrown(lease))
         return true;
     rn_lease_token_print(&lease->range, token);
     n = snprintf(a->range, sizeof(a->range), "%.*s %s", RN_FMT(lease->token),

@@ -257,7 +257,8 @@ static runnel_code print_child(struct rn_worker *w,
         rn_lease_set(&lease, RN_LEASE_OWNER, lease.owner) &&
         set_start(w, &lease, start) &&
         rn_lease_set(&lease, RN_LEASE_MADE, lease.token) &&
-        rn_lease_set(&lease, RN_LEASE_RANGE, rn_view_text(range)) &&
+        (rn_lease_is_overgrown(&lease) ||
+         rn_lease_set(&lease, RN_LEASE_RANGE, rn_view_text(range))) &&
         rn_lease_set(&lease, RN_LEASE_INTERVALS, rn_view_text(h->intervals)) &&
         rn_lease_set(&lease, RN_LEASE_ATTEMPTS, none) &&
         rn_lease_set(&lease, RN_LEASE_SPLIT, none) &&
@@ -296,6 +297,19 @@ static void take_child(struct rn_worker *w, struct rn_lease_document *d,
     w->split.at++;
 }
 
+/* Is the lease that is there one of another parent, which a .NET host made too
+ * large after a merge?  What this parent has still to deliver may lie below its
+ * position. */
+static bool is_of_another(const struct rn_worker *w,
+                          const struct rn_lease *child)
+{
+    const struct rn_lease *parent = &w->document->lease;
+
+    return !child->is_epk && rn_lease_is_overgrown(child) &&
+           !rn_view_eq(rn_lease_property(child, RN_LEASE_RANGE),
+                       rn_lease_property(parent, RN_LEASE_RANGE));
+}
+
 static void child_created(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_lease_store_call *call = &w->split.call;
@@ -319,17 +333,22 @@ static void child_created(struct rn_worker *w, int64_t now_ns)
 static void child_read(struct rn_worker *w, int64_t now_ns)
 {
     struct rn_lease_store_call *call = &w->split.call;
+    struct rn_lease_child *c = &w->split.children[w->split.at];
     struct rn_lease_document *d = NULL;
     runnel_error error;
 
     if (call->code == RUNNEL_NOT_FOUND)
         return; /* it is created again */
-    if (call->code || call->count != 1)
+    if (call->code || call->count != 1) {
         retry(w, now_ns);
-    else if (rn_lease_store_record_lease(&call->records[0], &d, &error))
+    } else if (rn_lease_store_record_lease(&call->records[0], &d, &error)) {
         w->split.at++; /* damaged, but it exists: an operator must look */
-    else
-        take_child(w, d, w->split.children[w->split.at].sent_ns);
+    } else if (is_of_another(w, &d->lease)) {
+        rn_lease_document_free(d);
+        set_child(c, &c->range, NULL); /* beside it, one of the interval */
+    } else {
+        take_child(w, d, c->sent_ns);
+    }
 }
 
 /* The bounds between the children, for the next owner of the parent. */
