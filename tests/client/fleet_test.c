@@ -24,6 +24,7 @@ static const uint64_t kept[] = {
     1103139, /* a child is made after another host has replaced all children */
     1104086, /* the same, and the host was robbed of the parent */
     1200551, /* a child is made as a host of the same name takes the parent */
+    1206864, /* version 2 makes the lease of a range newer than the map */
     1007757, /* a lease of a range that is newer than the map is split */
     33612,   /* a split between map and list, by version 2, looks like a hole */
 };

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -197,6 +198,37 @@ a_child_at_the_position_of_another_parent_skips_nothing(void **state)
     assert_non_null(strstr(hosts_lease(&h, "3")->json, "\"7 10-"));
     hosts_stop(&h, 1);
     hosts_check(&h);
+}
+
+static bool has_two_of_three(struct hosts *all)
+{
+    return hosts_leases(all) == 3 && hosts_owned(all, 0) == 2;
+}
+
+/* The parent is still owned, so that nothing else tells of the split. */
+static void a_lease_without_its_interval_waits_for_a_new_map(void **state)
+{
+    runnel_processor_options o = hosts_options();
+    char *text;
+
+    (void)state;
+    hosts_open(&h, 1, 2);
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 5000);
+    hosts_tamper(&h, "1", "\"Owner\":\"host-0\"", "\"Owner\":\"net\"");
+    hosts_run(&h, 4000);
+    assert_int_equal(hosts_owned(&h, 0), 1);
+    assert_true(service_split(h.world.box, 1, 0));
+    assert_true(asprintf(&text,
+                         "{\"id\":\"%.*s2\",\"PartitionId\":\"2\","
+                         "\"Owner\":null,\"ContinuationToken\":null,"
+                         "\"properties\":{},\"timestamp\":null}",
+                         (int)strlen(hosts_lease(&h, "1")->id) - 1,
+                         hosts_lease(&h, "1")->id) > 0);
+    assert_non_null(service_upsert(h.leases, text));
+    free(text);
+    hosts_until(&h, has_two_of_three, 5000);
+    hosts_stop(&h, 0);
 }
 
 static void a_parent_stays_until_its_children_are_made(void **state)
@@ -426,6 +458,7 @@ int main(void)
         CASE(a_half_made_split_is_completed_by_another_host),
         CASE(a_child_of_another_host_makes_sure_of_the_parent),
         CASE(a_child_at_the_position_of_another_parent_skips_nothing),
+        CASE(a_lease_without_its_interval_waits_for_a_new_map),
         CASE(a_parent_stays_until_its_children_are_made),
         CASE(a_split_of_a_split_gives_three_leases),
         CASE(a_merge_makes_interval_leases_that_a_split_cuts),

@@ -10,6 +10,7 @@
 #include "client/processor/balance.h"
 #include "client/processor/bootstrap.h"
 #include "client/processor/host.h"
+#include "client/processor/map.h"
 #include "client/processor/state.h"
 #include "client/processor/table.h"
 #include "client/processor/worker.h"
@@ -256,6 +257,8 @@ static void acquire(struct rn_pass *p, size_t place, bool is_expired)
     struct rn_listing *l = &p->listing;
     struct rn_worker *w = NULL;
 
+    if (!l->covers[place].has_range)
+        rn_host_want_map(h); /* its range is newer; the next pass acquires it */
     if (!l->leases[place] || !l->covers[place].has_range ||
         rn_host_find(h, l->leases[place]->lease.id) ||
         rn_host_is_avoided(h, l->leases[place]->lease.id))
