@@ -510,6 +510,36 @@ static void a_later_batch_of_the_same_key_comes_again_too(void **state)
     hosts_check(&h);
 }
 
+static void a_later_batch_comes_again_after_one_that_is_blocked(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 1 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = hold_back;
+    o.pending_limit = 2;
+    o.exhausted = RUNNEL_BLOCK;
+    o.feed = &small;
+    h.written[0] = h.written[97] = -1;
+    hosts_put(&h, 0, 1);
+    hosts_put(&h, 97, 98); /* the key of 0 */
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    assert_int_equal(pending_count, 2);
+    h.judge = NULL;
+    runnel_batch_ack(pending[1], RUNNEL_DONE);
+    hosts_run(&h, 200);
+    runnel_batch_ack(pending[0], RUNNEL_REJECT);
+    hosts_run(&h, 120000);
+    assert_int_equal(h.delivered[0], 2);
+    assert_int_equal(h.delivered[97], 2);
+    hosts_stop(&h, 0);
+    hosts_check(&h);
+}
+
 static void a_later_batch_comes_again_once_for_all_failures(void **state)
 {
     static const runnel_feed_options small = { RUNNEL_FEED_INIT,
@@ -927,6 +957,7 @@ int main(void)
         CASE(only_the_first_ack_of_a_batch_counts),
         CASE(a_slow_handler_keeps_its_lease_and_little_memory),
         CASE(a_later_batch_of_the_same_key_comes_again_too),
+        CASE(a_later_batch_comes_again_after_one_that_is_blocked),
         CASE(a_later_batch_comes_again_once_for_all_failures),
         CASE(a_checkpoint_is_one_request_and_renews),
         CASE(an_idle_lease_is_renewed),

@@ -187,6 +187,14 @@ static void note_handled(struct rn_worker *w)
         w->must_checkpoint = true;
 }
 
+static void wait_and_retry(struct rn_worker *w, struct rn_delivery *d)
+{
+    if (rn_window_block(&w->window, d, rn_mono_ns(w->host->env)))
+        return;
+    rn_worker_forget_batches(w); /* without memory: read it again later */
+    rn_worker_begin_reading(w);
+}
+
 static void end_failed(struct rn_worker *w, bool is_stored)
 {
     struct rn_delivery *d = w->dead_letter_delivery;
@@ -202,7 +210,7 @@ static void end_failed(struct rn_worker *w, bool is_stored)
                      w->token, NULL,
                      "a dead letter cannot be stored; the lease waits until "
                      "it can");
-        rn_window_block(&w->window, d, rn_mono_ns(h->env));
+        wait_and_retry(w, d);
         return;
     }
     h->stats.dead_letters++;
@@ -239,7 +247,7 @@ static void block(struct rn_worker *w, struct rn_delivery *d)
              "`exhausted`");
     }
     d->is_reported = true;
-    rn_window_block(&w->window, d, rn_mono_ns(w->host->env));
+    wait_and_retry(w, d);
 }
 
 static void begin(struct rn_worker *w, struct rn_delivery *d)

@@ -186,10 +186,12 @@ enum rn_outcome rn_window_judge(struct rn_window *w, struct rn_delivery *d,
                                 runnel_verdict verdict, int64_t now_ns);
 /* The first delivery that is REJECTED, or NULL. */
 struct rn_delivery *rn_window_rejected(struct rn_window *w);
-/* A rejected delivery was handled, or must be tried again later. */
+/* A rejected delivery was handled. */
 void rn_window_finish(struct rn_window *w, struct rn_delivery *d);
-void rn_window_block(struct rn_window *w, struct rn_delivery *d,
-                     int64_t now_ns);
+/* It must be tried again later, with later changes of its keys.  False without
+ * memory. */
+bool rn_window_block(struct rn_window *w, struct rn_delivery *d,
+                     int64_t now_ns) RN_CHECK;
 
 /* Failures of the batch at the head, for the lease. */
 uint32_t rn_window_attempts(const struct rn_window *w);

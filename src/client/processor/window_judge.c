@@ -237,7 +237,8 @@ enum rn_outcome rn_window_judge(struct rn_window *w, struct rn_delivery *d,
     }
 }
 
-void rn_window_block(struct rn_window *w, struct rn_delivery *d, int64_t now_ns)
+bool rn_window_block(struct rn_window *w, struct rn_delivery *d, int64_t now_ns)
 {
     back_off(w, d, UINT32_MAX, now_ns);
+    return take_along(w, d, NULL);
 }
