@@ -77,6 +77,41 @@ static runnel_verdict always_yield(struct hosts_host *host, const char *lease,
     return RUNNEL_YIELD;
 }
 
+/* ---- checkpoints by hand ------------------------------------------------- */
+
+/* Has stored what it takes back. */
+static runnel_verdict checkpoint_and_take_back(struct hosts_host *host,
+                                               const char *lease,
+                                               const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    if (runnel_batch_checkpoint(batch, NULL, NULL))
+        fail_msg("no checkpoint");
+    return runnel_batch_at(batch, 0)->lsn == 1 ? RUNNEL_DONE : RUNNEL_AGAIN;
+}
+
+static void a_position_does_not_fall_after_a_checkpoint(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 5 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    h.judge = checkpoint_and_take_back;
+    o.manual_checkpoint = true;
+    o.retry_delay_ms = o.retry_delay_max_ms = 60000;
+    o.feed = &small;
+    hosts_put(&h, 0, 10); /* two pages */
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 20000); /* renewals */
+    assert_non_null(strstr(hosts_lease(&h, "0")->json,
+                           "\"ContinuationToken\":\"\\\"10\\\"\""));
+    hosts_kill(&h, 0);
+}
+
 /* ---- lease stores -------------------------------------------------------- */
 
 static runnel_lease_store *open_memory(void)
@@ -778,6 +813,7 @@ int main(void)
         CASE(a_checkpoint_joins_the_programs_transaction),
         CASE(a_transaction_that_is_rolled_back_waits_for_its_retry),
         CASE(a_transaction_ends_with_the_verdict_of_its_own_batch),
+        CASE(a_position_does_not_fall_after_a_checkpoint),
         CASE(a_missing_lease_container_is_created_if_asked),
         CASE(a_factory_makes_an_observer_for_each_lease),
         CASE(all_versions_and_deletes_are_handled),

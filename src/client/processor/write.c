@@ -546,6 +546,7 @@ void rn_worker_checkpoint(struct rn_worker *w, struct rn_checkpoint_wait *c)
         if (!is_part(c->delivery)) {
             w->manual = slot->token;
             w->has_manual = true;
+            w->is_manual_open = true; /* what is done ends before it yet */
         }
         w->must_checkpoint = true;
         c->next = w->waiting;
