@@ -14,6 +14,7 @@
 
 static struct hosts h;
 static unsigned count;
+static const runnel_batch *both[2];
 
 static int set_up(void **state)
 {
@@ -110,6 +111,69 @@ static void a_position_does_not_fall_after_a_checkpoint(void **state)
     assert_non_null(strstr(hosts_lease(&h, "0")->json,
                            "\"ContinuationToken\":\"\\\"10\\\"\""));
     hosts_kill(&h, 0);
+}
+
+static runnel_verdict checkpoint(struct hosts_host *host, const char *lease,
+                                 const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    if (runnel_batch_checkpoint(batch, NULL, NULL))
+        fail_msg("no checkpoint");
+    return RUNNEL_DONE;
+}
+
+static bool is_stored_at(const char *position)
+{
+    char part[64];
+
+    snprintf(part, sizeof(part), "\"ContinuationToken\":\"\\\"%s\\\"\"",
+             position);
+    return strstr(hosts_lease(&h, "0")->json, part) != NULL;
+}
+
+static runnel_verdict hold_both(struct hosts_host *host, const char *lease,
+                                const runnel_batch *batch)
+{
+    (void)host;
+    (void)lease;
+    both[count++ % 2] = batch;
+    return RUNNEL_PENDING;
+}
+
+static void a_checkpoint_does_not_skip_what_is_taken_along(void **state)
+{
+    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
+                                               .start = RUNNEL_START_BEGINNING,
+                                               .page_limit = 3 };
+    runnel_processor_options o = hosts_options();
+
+    (void)state;
+    hosts_open(&h, 1, 1);
+    both[0] = both[1] = NULL;
+    h.judge = hold_both;
+    o.manual_checkpoint = true;
+    o.pending_limit = 2;
+    o.feed = &small;
+    hosts_put(&h, 0, 3);
+    hosts_put(&h, 97, 98); /* the key of 0 */
+    hosts_start(&h, 0, &o);
+    hosts_run(&h, 2000);
+    assert_non_null(both[1]);
+    h.judge = checkpoint;
+    runnel_batch_mark(both[0], 0, RUNNEL_AGAIN);
+    runnel_batch_mark(both[0], 1, RUNNEL_AGAIN);
+    runnel_batch_ack(both[0], RUNNEL_DONE);
+    hosts_run(&h, 5000);
+    assert_int_equal(h.delivered[0], 2);
+    assert_true(is_stored_at("3"));
+    assert_int_equal(runnel_batch_checkpoint(both[1], NULL, NULL), 0);
+    assert_true(is_stored_at("3")); /* 97 is to come again after 0 */
+    runnel_batch_ack(both[1], RUNNEL_DONE);
+    hosts_run(&h, 5000);
+    assert_int_equal(h.delivered[97], 2);
+    assert_true(is_stored_at("4"));
+    hosts_stop(&h, 0);
 }
 
 /* ---- lease stores -------------------------------------------------------- */
@@ -350,8 +414,6 @@ static void a_transaction_that_is_rolled_back_waits_for_its_retry(void **state)
     hosts_check(&h);
     close_memory(sink.inner);
 }
-
-static const runnel_batch *both[2];
 
 static runnel_verdict keep_both(struct hosts_host *host, const char *lease,
                                 const runnel_batch *batch)
@@ -814,6 +876,7 @@ int main(void)
         CASE(a_transaction_that_is_rolled_back_waits_for_its_retry),
         CASE(a_transaction_ends_with_the_verdict_of_its_own_batch),
         CASE(a_position_does_not_fall_after_a_checkpoint),
+        CASE(a_checkpoint_does_not_skip_what_is_taken_along),
         CASE(a_missing_lease_container_is_created_if_asked),
         CASE(a_factory_makes_an_observer_for_each_lease),
         CASE(all_versions_and_deletes_are_handled),

@@ -518,7 +518,7 @@ void rn_worker_forget_manual(struct rn_worker *w)
 static bool is_part(const struct rn_delivery *d)
 {
     for (size_t i = 0; i < d->count; i++)
-        if (d->marks[i] != RN_MARK_NONE)
+        if (d->marks[i] != RN_MARK_NONE || (d->tainted && d->tainted[i]))
             return true;
     return d->slot->open > 1;
 }
