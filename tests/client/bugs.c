@@ -33,6 +33,8 @@ bool bug_switch_on(const char *name)
         [RN_BUG_TAKEOVER_IGNORED] = "takeover-ignored",
         [RN_BUG_FOREIGN_CLOCK_BELIEVED] = "foreign-clock-believed",
         [RN_BUG_ANCESTORS_UNKNOWN] = "ancestors-unknown",
+        [RN_BUG_PART_IS_PAGE] = "part-is-page",
+        [RN_BUG_LATER_CHANGES_STAY] = "later-changes-stay",
     };
 
     for (int i = RN_BUG_NONE; i < RN_BUGS_END; i++) {

@@ -107,7 +107,7 @@ static size_t count_unacked(struct checker *c, const struct rn_lease *lease,
         if ((int64_t)e->lsn > lsn ||
             !rn_epk_range_has(&keys, rn_epk_view(&e->epk)))
             continue;
-        c->acked[e->commit] |= is_start;
+        c->acked[e->commit] |= is_start || c->taken_ns[e->commit] > c->sent_ns;
         if (!c->acked[e->commit] && n++ == 0)
             *first = e;
     }
@@ -239,6 +239,7 @@ static void check_damaged(struct checker *c, const struct service_entry *e,
 void checker_lease(struct checker *c, const struct service_entry *e, int sender,
                    int64_t sent_ns)
 {
+    c->sent_ns = sent_ns;
     if (checker_is_marker(e))
         c->has_marker = e->op == SERVICE_CREATE;
     checker_note(c, "host %d op %d %s %s", sender, (int)e->op, e->id, e->json);
@@ -385,7 +386,7 @@ size_t checker_delivered(struct checker *c, int host, const char *lease,
         checker_violated(
             c, "I7: host %d is called for lease %s, which is not open", host,
             lease);
-    else if (o->calls++)
+    else if (o->calls++ >= (c->several ? c->several : 1))
         checker_violated(c, "I3: calls of lease %s overlap in host %d", lease,
                          host);
     c->deliveries++;
@@ -402,8 +403,12 @@ size_t checker_delivered(struct checker *c, int host, const char *lease,
                      (unsigned long)rn_batch_at(batch, i)->lsn,
                      c->source->entries[commit - 1]->pk);
         commits[n] = commit;
-        check_order(c, commits, n++);
+        if (!c->several)
+            check_order(c, commits, n);
+        n++;
     }
+    if (c->several)
+        checker_several_delivered(c, host, lease, commits, n);
     checker_work_delivered(c, host, lease, commits, n);
     return n;
 }

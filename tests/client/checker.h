@@ -75,6 +75,26 @@
  * this says nothing of a second fault in the same keys: that a host deletes its
  * own lease too early there is not found in that run.
  *
+ * Several calls of a lease may be under way (`several`).  Then I3 bounds their
+ * number, and in place of I6:
+ *
+ *   O1  when a change is delivered, each older one of its key was acknowledged
+ *   O2  when a change comes again, later ones of its key that had come in the
+ *       acquisition come again, too: that they were acknowledged counts for
+ *       nothing.  Not those of a call whose mark gave the change up
+ *
+ * If calls of a key overlap, too (`is_ahead`), they may start in any order.  O1
+ * and R2 are not judged then, and O2 of those that had come before the change
+ * failed.
+ *
+ * With checkpoints by hand the handler keeps what it is done with in memory,
+ * until it makes a checkpoint of it: only then it is acknowledged.  The rest is
+ * lost with its host and must come again.  If the verdict after a checkpoint is
+ * not DONE, the handler takes back what is not stored:
+ *
+ *   M1  a checkpoint that succeeded, of a whole page, is stored
+ *   M2  what was taken back is stored by no request that was sent later
+ *
  * The source is either of all versions, or its documents are written once; so
  * every entry of its log has to be acknowledged.  The first violation is kept.
  */
@@ -116,13 +136,21 @@ struct checker_open {
 struct checker_work {
     int host;
     char lease[80];
-    int64_t floor;      /* the LSN that it began at */
-    int64_t stored;     /* the highest that it has stored */
-    int64_t written_ns; /* its last write of the lease */
-    unsigned moves;     /* by others: it may begin again so often */
-    uint16_t round;     /* + 1 each time it has done so */
+    unsigned acquisition; /* 1, 2, ... */
+    int64_t floor;        /* the LSN that it began at */
+    int64_t stored;       /* the highest that it has stored */
+    int64_t written_ns;   /* its last write of the lease */
+    unsigned moves;       /* by others: it may begin again so often */
+    uint16_t round;       /* + 1 each time it has done so */
     /* By commit: the round in which it was delivered, and acknowledged. */
     uint16_t seen[CHECKER_COMMITS_MAX], done[CHECKER_COMMITS_MAX];
+    bool must_come[CHECKER_COMMITS_MAX]; /* O2: no verdict counts before */
+    /* By commit: its last call; the youngest older change of its key that a
+     * mark in one of its calls gave up, 0: none. */
+    uint16_t call[CHECKER_COMMITS_MAX], passed[CHECKER_COMMITS_MAX];
+    uint16_t failed[CHECKER_COMMITS_MAX];  /* when, counted as calls are */
+    bool is_given_up[CHECKER_COMMITS_MAX]; /* by a mark */
+    uint16_t calls;
 };
 
 /* A lease that no live host owns. */
@@ -159,6 +187,13 @@ struct checker {
     int64_t stored_ns[CHECKER_COMMITS_MAX];
     int64_t valid_ms; /* R3: a lease is good so long after a write; 0: not
                        * judged */
+    unsigned several; /* calls of a lease under way; 0: one */
+    bool is_ahead;    /* calls of a key overlap, too */
+    bool is_manual;   /* checkpoints are made by hand */
+    /* By commit: the only acquisition whose handler acknowledged it, or 0. */
+    unsigned acked_by[CHECKER_COMMITS_MAX], acquisitions;
+    int64_t taken_ns[CHECKER_COMMITS_MAX]; /* M2, by commit: when; 0: not */
+    int64_t sent_ns;                       /* of the lease write judged now */
     uint64_t repeats; /* deliveries of what was acknowledged before */
     struct checker_unowned unowned[CHECKER_LEASES_MAX];
     size_t unowned_count;
@@ -197,6 +232,26 @@ void checker_returned(struct checker *c, int host, const char *lease);
  * stored. */
 void checker_acked(struct checker *c, int host, const char *lease,
                    uint64_t commit);
+/* The verdict on a change is DONE.  With checkpoints by hand that acknowledges
+ * nothing yet. */
+void checker_handled(struct checker *c, int host, const char *lease,
+                     uint64_t commit);
+/* The verdict on a change is another. */
+void checker_failed(struct checker *c, int host, const char *lease,
+                    uint64_t commit);
+/* The handler's mark gives a change up. */
+void checker_given_up(struct checker *c, int host, const char *lease,
+                      uint64_t commit);
+/* A handler makes a checkpoint: what it has in memory and these changes last
+ * from now on. */
+void checker_kept(struct checker *c, int host, const char *lease,
+                  const uint64_t *commits, size_t count);
+/* A change does not last, unless it is stored. */
+void checker_taken_back(struct checker *c, int host, const char *lease,
+                        uint64_t commit);
+/* M1 */
+void checker_is_kept(struct checker *c, int host, const char *lease,
+                     const uint64_t *commits, size_t count);
 /* R4: what the host has acknowledged for longer than this is stored. */
 void checker_stored(struct checker *c, int host, int64_t ms);
 /* Of a host of the .NET library: it begins to read a lease at a position, ""

@@ -51,6 +51,14 @@ void checker_work_delivered(struct checker *c, int host, const char *lease,
                             const uint64_t *commits, size_t count);
 void checker_work_acked(struct checker *c, int host, const char *lease,
                         uint64_t commit);
+struct checker_work *checker_find_work(struct checker *c, int host,
+                                       struct rn_view lease);
+/* Before a change is acknowledged (checker_order.c); 0: by a dead letter. */
+void checker_note_acker(struct checker *c, unsigned acquisition,
+                        uint64_t commit);
+/* O1 and O2 (checker_order.c), when a call begins. */
+void checker_several_delivered(struct checker *c, int host, const char *lease,
+                               const uint64_t *commits, size_t count);
 void checker_work_begin(struct checker *c, int host, struct rn_view lease,
                         int64_t lsn);
 void checker_work_end(struct checker *c, int host);

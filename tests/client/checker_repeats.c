@@ -12,8 +12,8 @@ static int64_t now_of(const struct checker *c)
     return rn_mono_ns(c->source->service->env);
 }
 
-static struct checker_work *find_work(struct checker *c, int host,
-                                      struct rn_view lease)
+struct checker_work *checker_find_work(struct checker *c, int host,
+                                       struct rn_view lease)
 {
     for (size_t i = 0; i < c->work_count; i++) {
         if (c->works[i].host == host &&
@@ -26,7 +26,7 @@ static struct checker_work *find_work(struct checker *c, int host,
 void checker_work_begin(struct checker *c, int host, struct rn_view lease,
                         int64_t lsn)
 {
-    struct checker_work *w = find_work(c, host, lease);
+    struct checker_work *w = checker_find_work(c, host, lease);
 
     if (!w) {
         if (c->work_count == CHECKER_OPEN_MAX)
@@ -34,6 +34,7 @@ void checker_work_begin(struct checker *c, int host, struct rn_view lease,
         w = &c->works[c->work_count++];
     }
     *w = (struct checker_work){ .host = host,
+                                .acquisition = ++c->acquisitions,
                                 .floor = lsn,
                                 .stored = lsn,
                                 .round = 1,
@@ -82,7 +83,7 @@ void checker_work_written(struct checker *c, const struct rn_lease *was,
         checker_work_begin(c, sender, is->token, checker_lsn(is));
         return;
     }
-    w = find_work(c, sender, is->token);
+    w = checker_find_work(c, sender, is->token);
     if (!w)
         return;
     w->written_ns = now_of(c);
@@ -106,7 +107,7 @@ static void check_page_stored(struct checker *c, const struct checker_work *w)
 void checker_work_delivered(struct checker *c, int host, const char *lease,
                             const uint64_t *commits, size_t count)
 {
-    struct checker_work *w = find_work(c, host, rn_view_text(lease));
+    struct checker_work *w = checker_find_work(c, host, rn_view_text(lease));
 
     if (!w)
         return;
@@ -132,7 +133,7 @@ void checker_work_delivered(struct checker *c, int host, const char *lease,
         if (w->done[commits[i]] == w->round && w->moves > 0) {
             w->moves--;
             w->round++;
-        } else if (w->done[commits[i]] == w->round) {
+        } else if (w->done[commits[i]] == w->round && !c->is_ahead) {
             checker_violated(c, "R2: host %d is done with commit %lu already",
                              host, (unsigned long)commits[i]);
         }
@@ -143,9 +144,10 @@ void checker_work_delivered(struct checker *c, int host, const char *lease,
 void checker_work_acked(struct checker *c, int host, const char *lease,
                         uint64_t commit)
 {
-    struct checker_work *w = find_work(c, host, rn_view_text(lease));
+    struct checker_work *w = checker_find_work(c, host, rn_view_text(lease));
 
     c->acked_ns[commit] = now_of(c);
+    checker_note_acker(c, w ? w->acquisition : 0, commit);
     if (w && w->seen[commit] == w->round)
         w->done[commit] = w->round;
 }

@@ -40,6 +40,11 @@ static void host_options(struct fleet *f, struct host *h,
         .weigh_leases = f->is_weighed,
         .min_leases = f->min_leases,
         .batch_limit = f->batch_limit,
+        .parallel = f->parallel,
+        .pending_limit = f->pending_limit,
+        .single_key = f->is_single_key,
+        .whole_batch = f->is_whole_batch,
+        .manual_checkpoint = f->is_manual,
         .threads = 4,
         .retry_attempts = 3,
         .retry_delay_ms = 100,
@@ -313,6 +318,9 @@ static void fleet_open(struct fleet *f, uint64_t seed)
     f->w.service.cannot_wait = roll(f, 30);
     checker_init(&f->checker, f->w.box, f->leases);
     f->checker.valid_ms = VALID_MS;
+    if (seed % FLEET_OPTIONS == FLEET_OPTIONS_AT && !f->is_mixed &&
+        !f->has_operator)
+        fleet_options_draw(f, seed);
     f->wire =
         (struct rn_task){ .name = "wire", .step = wire_step, .context = f };
     if (env->ops->task_start(env, &f->wire))

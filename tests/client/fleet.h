@@ -18,6 +18,12 @@
  * them, writes another owner or an older position, erases the position (and
  * later seeks to it, in all versions mode), or drops the properties.
  *
+ * In every FLEET_OPTIONS-th, if it is neither mixed nor tampered with, hosts
+ * have the options parallel, pending_limit, single_key, batch_limit,
+ * whole_batch and manual_checkpoint. Several calls of a lease are then under
+ * way; handlers mark changes, make checkpoints always, at times or only after
+ * the world has healed, and take back what they made one of.
+ *
  * In every FLEET_WEIGHED-th the leases are weighed.
  *
  * Then the world heals: with one live host every lease must have a live owner
@@ -39,6 +45,8 @@ enum {
     FLEET_VERSION_2 = 2 * FLEET_MIXED,
     FLEET_TAMPERED = 5,
     FLEET_WEIGHED = 4,
+    FLEET_OPTIONS = 7,
+    FLEET_OPTIONS_AT = 6, /* seeds of this remainder */
 };
 
 /* What a run has done, added up. */
@@ -51,6 +59,8 @@ struct fleet_figures {
     uint64_t peer_writes, peer_failures;
     uint64_t tampers, repeats;
     uint64_t v2_starts, v2_deliveries, put_back;
+    uint64_t option_seeds, late_calls, checkpoints, checkpoint_failures;
+    uint64_t taken_back;
 };
 
 /* False with the first violation in `why`.  `trace`: tells everything. */

@@ -35,5 +35,8 @@ find takeover-ignored 100
 find foreign-clock-believed 500
 # Of version 2.
 find ancestors-unknown 500
+# Of several calls of a lease, and of checkpoints by hand.
+find part-is-page 500
+find later-changes-stay 500
 echo "1..$number"
 exit $failed

@@ -113,12 +113,15 @@ static runnel_verdict on_changes(void *context, const char *lease,
     struct host *h = context;
     struct fleet *f = h->fleet;
     uint64_t commits[CHECKER_BATCH_MAX];
-    size_t count =
-        checker_delivered(&f->checker, h->number, lease, batch, commits);
     runnel_verdict verdict;
-    uint64_t drawn = f->is_healed ? 99 : below(f, 100);
+    uint64_t drawn;
+    size_t count;
 
     f->figures->deliveries++;
+    if (f->has_options)
+        return fleet_options_changes(h, lease, batch);
+    count = checker_delivered(&f->checker, h->number, lease, batch, commits);
+    drawn = f->is_healed ? 99 : below(f, 100);
     if (drawn < 8)
         return answer_later(h, lease, batch, commits, count);
     if (drawn < 14) {
@@ -151,6 +154,15 @@ void fleet_answer(struct host *h)
             at = &p->next;
             continue;
         }
+        if (f->has_options) {
+            if (fleet_options_answer(p)) {
+                *at = p->next;
+                fleet_options_forget(p);
+            } else {
+                at = &p->next;
+            }
+            continue;
+        }
         *at = p->next;
         if (f->is_healed)
             p->verdict = RUNNEL_DONE;
@@ -170,7 +182,7 @@ void fleet_forget(struct host *h)
         struct pending *p = h->pending;
 
         h->pending = p->next;
-        free(p);
+        fleet_options_forget(p);
     }
 }
 

@@ -26,6 +26,11 @@ struct pending {
     runnel_verdict verdict;
     size_t count;
     uint64_t commits[CHECKER_BATCH_MAX];
+    /* ---- fleet_options.c ---- */
+    struct host *host;
+    runnel_verdict marks[CHECKER_BATCH_MAX];
+    bool must_checkpoint, is_marked;
+    struct rn_checkpoint_wait *wait; /* for its checkpoint; NULL: it does not */
 };
 
 struct host {
@@ -68,6 +73,11 @@ struct fleet {
         may_yield, has_dead_letters;
     uint32_t batch_limit, page_limit, leases_per_range, min_leases;
     bool can_wait;
+    /* Of a fleet with options (fleet_options.c). */
+    struct rn_prng options_dice;
+    bool has_options, is_manual, is_single_key, is_whole_batch;
+    uint32_t parallel, pending_limit;
+    unsigned checkpoints; /* percent of the calls that make one by hand */
 };
 
 static inline bool roll(struct fleet *f, unsigned percent)
@@ -109,6 +119,16 @@ extern const runnel_observer fleet_observer;
 void fleet_answer(struct host *h);
 /* Forgets those that are not: the host was killed. */
 void fleet_forget(struct host *h);
+
+/* Draws the options of a fleet that has them; its handler, and how the
+ * handler's late verdicts are given and forgotten (fleet_options.c). */
+void fleet_options_draw(struct fleet *f, uint64_t seed);
+runnel_verdict fleet_options_changes(struct host *h, const char *lease,
+                                     const runnel_batch *batch);
+bool fleet_options_answer(struct pending *p);
+void fleet_options_forget(struct pending *p);
+/* Every host is killed: what its handlers kept in memory is lost. */
+void fleet_options_crash(struct fleet *f);
 
 /* An operator changes, deletes or doubles a lease; it is repaired later
  * (fleet_tamper.c). */

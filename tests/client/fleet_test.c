@@ -67,6 +67,8 @@ static bool report(const void *shared)
         "peer pauses",  "peer calls",   "peer writes",
         "peer errors",  "tampers",      "repeats",
         "v2 starts",    "v2 calls",     "put back",
+        "option seeds", "late calls",   "checkpoints by hand",
+        "failed ones",  "taken back",
     };
     const struct shared *sum = shared;
     bool ok = true;

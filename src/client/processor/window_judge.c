@@ -58,7 +58,8 @@ static bool take_along(struct rn_window *w, struct rn_delivery *failed,
 {
     struct rn_delivery *next;
 
-    for (struct rn_delivery *d = failed->after; d; d = next) {
+    for (struct rn_delivery *d = failed->after;
+         d && !RN_BUG(LATER_CHANGES_STAY); d = next) {
         unsigned char *hit;
         bool any = false;
         next = d->after;

@@ -517,6 +517,8 @@ void rn_worker_forget_manual(struct rn_worker *w)
  * page is not that of the batch. */
 static bool is_part(const struct rn_delivery *d)
 {
+    if (RN_BUG(PART_IS_PAGE))
+        return false;
     for (size_t i = 0; i < d->count; i++)
         if (d->marks[i] != RN_MARK_NONE || (d->tainted && d->tainted[i]))
             return true;
