@@ -24,7 +24,7 @@ static int set_up(void **state)
     (void)state;
     hosts_open(&h, 1, 1);
     return rn_client_container_open(h.world.account, "db", "leases", &leases,
-                                    NULL);
+                                    NULL) != RUNNEL_OK;
 }
 
 static int tear_down(void **state)
