@@ -138,7 +138,7 @@ func testBusy(s *struck, hasty *azcosmos.ContainerClient) {
 			s.reported(status, 0, s.create, s.batch)
 		}
 	})
-	test("449 and 503 are reported, and nothing was done", func() {
+	test("a 449 or 503 is reported, and nothing was done", func() {
 		for _, status := range []int{449, 503} {
 			s.reported(status, 0, s.create, s.read, s.query, s.many, s.feed, s.batch)
 		}

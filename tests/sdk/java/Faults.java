@@ -160,7 +160,7 @@ final class Faults {
                 throw new AssertionError("it was repeated");
             }));
         Harness.test(
-            "408, 449, 500 and 503 are reported, and nothing was done",
+            "a 408, 449, 500 or 503 is reported, and nothing was done",
             () -> {
                 for (int status : new int[] {408, 449, 500, 503})
                     reported(status, 0, all());

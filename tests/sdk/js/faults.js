@@ -101,7 +101,7 @@ function cases(server, c, hasty) {
           subStatus);
   });
 
-  test("408, 449 and 500 are reported, and nothing was done", async () => {
+  test("a 408, 449 or 500 is reported, and nothing was done", async () => {
     for (const status of [408, 449, 500]) {
       await fails(struck({ status }, "read", point.read), status);
       const item = fresh();
