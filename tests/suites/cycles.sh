@@ -41,6 +41,7 @@ run()
 
     shift
 
+    : >"$scratch/out" # or the port of the server before may be found
     "$server" serve --listen 127.0.0.1:0 --store mem >"$scratch/out" \
         2>>"$scratch/err" &
     pid=$!
