@@ -1,6 +1,7 @@
 /* hosts.c -- see hosts.h. */
 #include "client/hosts.h"
 
+#include "client/lease/store_memory.h"
 #include "json/json.h"
 
 #include <setjmp.h>
@@ -414,4 +415,22 @@ void hosts_tamper(struct hosts *h, const char *token, const char *old,
                          lease->json, new_text, at + strlen(old)) > 0);
     assert_non_null(service_upsert(h->leases, text));
     free(text);
+}
+
+runnel_lease_store *hosts_memory_open(struct hosts *h)
+{
+    runnel_lease_store *store = NULL;
+
+    assert_int_equal(rn_lease_store_memory_open(rn_sim_env(h->world.sim),
+                                                (struct rn_view){ 0 }, &store,
+                                                NULL),
+                     RUNNEL_OK);
+    return store;
+}
+
+void hosts_memory_close(runnel_lease_store *store)
+{
+    struct rn_own_store *own = (struct rn_own_store *)store;
+
+    own->close(own);
 }

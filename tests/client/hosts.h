@@ -107,6 +107,10 @@ void hosts_tamper(struct hosts *h, const char *token, const char *old,
 /* Every newest version was handled, and none after a newer one. */
 void hosts_check(struct hosts *h);
 
+/* Leases in memory, by the clock of the hosts. */
+runnel_lease_store *hosts_memory_open(struct hosts *h);
+void hosts_memory_close(runnel_lease_store *store);
+
 /* A lease document's JSON, or NULL; by the end of its id. */
 const struct service_entry *hosts_lease(struct hosts *h, const char *token);
 

@@ -2,7 +2,6 @@
  * virtual time: lease stores, factories, modes, headers; and many cycles.
  */
 #include "client/hosts.h"
-#include "client/lease/store_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +13,6 @@
 
 static struct hosts h;
 static unsigned count;
-static const runnel_batch *both[2];
 
 static int set_up(void **state)
 {
@@ -78,123 +76,7 @@ static runnel_verdict always_yield(struct hosts_host *host, const char *lease,
     return RUNNEL_YIELD;
 }
 
-/* ---- checkpoints by hand ------------------------------------------------- */
-
-/* Has stored what it takes back. */
-static runnel_verdict checkpoint_and_take_back(struct hosts_host *host,
-                                               const char *lease,
-                                               const runnel_batch *batch)
-{
-    (void)host;
-    (void)lease;
-    if (runnel_batch_checkpoint(batch, NULL, NULL))
-        fail_msg("no checkpoint");
-    return runnel_batch_at(batch, 0)->lsn == 1 ? RUNNEL_DONE : RUNNEL_AGAIN;
-}
-
-static void a_position_does_not_fall_after_a_checkpoint(void **state)
-{
-    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
-                                               .start = RUNNEL_START_BEGINNING,
-                                               .page_limit = 5 };
-    runnel_processor_options o = hosts_options();
-
-    (void)state;
-    hosts_open(&h, 1, 1);
-    h.judge = checkpoint_and_take_back;
-    o.manual_checkpoint = true;
-    o.retry_delay_ms = o.retry_delay_max_ms = 60000;
-    o.feed = &small;
-    hosts_put(&h, 0, 10); /* two pages */
-    hosts_start(&h, 0, &o);
-    hosts_run(&h, 20000); /* renewals */
-    assert_non_null(strstr(hosts_lease(&h, "0")->json,
-                           "\"ContinuationToken\":\"\\\"10\\\"\""));
-    hosts_kill(&h, 0);
-}
-
-static runnel_verdict checkpoint(struct hosts_host *host, const char *lease,
-                                 const runnel_batch *batch)
-{
-    (void)host;
-    (void)lease;
-    if (runnel_batch_checkpoint(batch, NULL, NULL))
-        fail_msg("no checkpoint");
-    return RUNNEL_DONE;
-}
-
-static bool is_stored_at(const char *position)
-{
-    char part[64];
-
-    snprintf(part, sizeof(part), "\"ContinuationToken\":\"\\\"%s\\\"\"",
-             position);
-    return strstr(hosts_lease(&h, "0")->json, part) != NULL;
-}
-
-static runnel_verdict hold_both(struct hosts_host *host, const char *lease,
-                                const runnel_batch *batch)
-{
-    (void)host;
-    (void)lease;
-    both[count++ % 2] = batch;
-    return RUNNEL_PENDING;
-}
-
-static void a_checkpoint_does_not_skip_what_is_taken_along(void **state)
-{
-    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
-                                               .start = RUNNEL_START_BEGINNING,
-                                               .page_limit = 3 };
-    runnel_processor_options o = hosts_options();
-
-    (void)state;
-    hosts_open(&h, 1, 1);
-    both[0] = both[1] = NULL;
-    h.judge = hold_both;
-    o.manual_checkpoint = true;
-    o.pending_limit = 2;
-    o.feed = &small;
-    hosts_put(&h, 0, 3);
-    hosts_put(&h, 97, 98); /* the key of 0 */
-    hosts_start(&h, 0, &o);
-    hosts_run(&h, 2000);
-    assert_non_null(both[1]);
-    h.judge = checkpoint;
-    runnel_batch_mark(both[0], 0, RUNNEL_AGAIN);
-    runnel_batch_mark(both[0], 1, RUNNEL_AGAIN);
-    runnel_batch_ack(both[0], RUNNEL_DONE);
-    hosts_run(&h, 5000);
-    assert_int_equal(h.delivered[0], 2);
-    assert_true(is_stored_at("3"));
-    assert_int_equal(runnel_batch_checkpoint(both[1], NULL, NULL), 0);
-    assert_true(is_stored_at("3")); /* 97 is to come again after 0 */
-    runnel_batch_ack(both[1], RUNNEL_DONE);
-    hosts_run(&h, 5000);
-    assert_int_equal(h.delivered[97], 2);
-    assert_true(is_stored_at("4"));
-    hosts_stop(&h, 0);
-}
-
 /* ---- lease stores -------------------------------------------------------- */
-
-static runnel_lease_store *open_memory(void)
-{
-    runnel_lease_store *store = NULL;
-
-    assert_int_equal(rn_lease_store_memory_open(rn_sim_env(h.world.sim),
-                                                (struct rn_view){ 0 }, &store,
-                                                NULL),
-                     RUNNEL_OK);
-    return store;
-}
-
-static void close_memory(runnel_lease_store *store)
-{
-    struct rn_own_store *own = (struct rn_own_store *)store;
-
-    own->close(own);
-}
 
 static void cycles_of_acquire_and_release_leave_nothing_behind(void **state)
 {
@@ -204,7 +86,7 @@ static void cycles_of_acquire_and_release_leave_nothing_behind(void **state)
 
     (void)state;
     hosts_open(&h, 1, 4);
-    store = open_memory();
+    store = hosts_memory_open(&h);
     h.judge = always_yield;
     o.lease_store = store;
     h.world.wire.guard = guard;
@@ -221,7 +103,7 @@ static void cycles_of_acquire_and_release_leave_nothing_behind(void **state)
                  (long long)objects);
     hosts_stop(&h, 0);
     h.world.wire.guard = NULL;
-    close_memory(store);
+    hosts_memory_close(store);
 }
 
 static void two_hosts_share_leases_in_memory(void **state)
@@ -231,7 +113,7 @@ static void two_hosts_share_leases_in_memory(void **state)
 
     (void)state;
     hosts_open(&h, 1, 4);
-    store = open_memory();
+    store = hosts_memory_open(&h);
     o.lease_store = store;
     hosts_start(&h, 0, &o);
     hosts_start(&h, 1, &o);
@@ -247,7 +129,7 @@ static void two_hosts_share_leases_in_memory(void **state)
     hosts_until(&h, hosts_all_seen, 30000);
     hosts_stop(&h, 0);
     hosts_check(&h);
-    close_memory(store);
+    hosts_memory_close(store);
 }
 
 static void a_restarted_host_adopts_its_leases_in_memory_at_once(void **state)
@@ -257,7 +139,7 @@ static void a_restarted_host_adopts_its_leases_in_memory_at_once(void **state)
 
     (void)state;
     hosts_open(&h, 1, 4);
-    store = open_memory();
+    store = hosts_memory_open(&h);
     o.lease_store = store;
     hosts_put(&h, 0, 100);
     hosts_start(&h, 0, &o);
@@ -268,205 +150,7 @@ static void a_restarted_host_adopts_its_leases_in_memory_at_once(void **state)
     hosts_until(&h, hosts_all_seen, 1000);
     hosts_stop(&h, 0);
     hosts_check(&h);
-    close_memory(store);
-}
-
-/* A sink whose transaction commits, or does not. */
-struct sink {
-    runnel_lease_store *inner;
-    unsigned transactions;
-    bool is_broken;
-    bool is_undone; /* transactions are rolled back after their writes */
-};
-
-static runnel_code sink_list(void *context, const char *prefix,
-                             runnel_lease_record_fn each, void *each_context,
-                             int64_t *now_ms, runnel_error *error)
-{
-    struct sink *s = context;
-
-    return s->inner->list(s->inner->context, prefix, each, each_context, now_ms,
-                          error);
-}
-
-static runnel_code sink_create(void *context, const runnel_lease_record *record,
-                               char etag[64], runnel_error *error)
-{
-    struct sink *s = context;
-
-    return s->inner->create(s->inner->context, record, etag, error);
-}
-
-static runnel_code sink_replace(void *context, void *transaction,
-                                const runnel_lease_record *record,
-                                char etag[64], runnel_error *error)
-{
-    struct sink *s = context;
-
-    if (transaction && s->is_broken)
-        return RUNNEL_BUSY;
-    s->transactions += transaction != NULL;
-    if (transaction && s->is_undone) {
-        snprintf(etag, 64, "undone");
-        return RUNNEL_OK;
-    }
-    return s->inner->replace(s->inner->context, NULL, record, etag, error);
-}
-
-static runnel_code sink_remove(void *context, const char *id, const char *etag,
-                               runnel_error *error)
-{
-    struct sink *s = context;
-
-    return s->inner->remove(s->inner->context, id, etag, error);
-}
-
-static struct sink sink;
-
-static runnel_verdict transact(struct hosts_host *host, const char *lease,
-                               const runnel_batch *batch)
-{
-    runnel_error error;
-
-    (void)host;
-    (void)lease;
-    return runnel_batch_checkpoint(batch, &sink, &error) ? RUNNEL_AGAIN
-                                                         : RUNNEL_DONE;
-}
-
-static void a_checkpoint_joins_the_programs_transaction(void **state)
-{
-    runnel_processor_options o = hosts_options();
-    runnel_lease_store table = {
-        RUNNEL_LEASE_STORE_INIT, .context = &sink,        .list = sink_list,
-        .create = sink_create,   .replace = sink_replace, .remove = sink_remove
-    };
-
-    (void)state;
-    hosts_open(&h, 1, 1);
-    sink = (struct sink){ .inner = open_memory() };
-    h.judge = transact;
-    o.lease_store = &table;
-    o.manual_checkpoint = true;
-    hosts_put(&h, 0, 10);
-    hosts_start(&h, 0, &o);
-    hosts_until(&h, hosts_all_seen, 20000);
-    assert_int_equal(sink.transactions, 1);
-    assert_int_equal(h.deliveries, 10);
-    sink.is_broken = true; /* the batch is not committed: it comes again */
-    hosts_put(&h, 0, 10);
-    hosts_run(&h, 5000);
-    assert_true(h.deliveries >= 30);
-    assert_false(hosts_all_seen(&h));
-    sink.is_broken = false;
-    hosts_until(&h, hosts_all_seen, 120000); /* it is blocked by now */
-    assert_int_equal(sink.transactions, 2);
-    hosts_stop(&h, 0);
-    /* A new host begins behind the second transaction. */
-    h.deliveries = 0;
-    hosts_start(&h, 1, &o);
-    hosts_run(&h, 5000);
-    assert_int_equal(h.deliveries, 0);
-    hosts_stop(&h, 1);
-    hosts_check(&h);
-    close_memory(sink.inner);
-}
-
-static uint32_t last_attempt;
-
-static runnel_verdict roll_back(struct hosts_host *host, const char *lease,
-                                const runnel_batch *batch)
-{
-    (void)host;
-    (void)lease;
-    last_attempt = runnel_batch_attempt(batch);
-    if (runnel_batch_checkpoint(batch, &sink, NULL))
-        fail_msg("no checkpoint");
-    return RUNNEL_AGAIN;
-}
-
-static void a_transaction_that_is_rolled_back_waits_for_its_retry(void **state)
-{
-    runnel_processor_options o = hosts_options();
-    runnel_lease_store table = {
-        RUNNEL_LEASE_STORE_INIT, .context = &sink,        .list = sink_list,
-        .create = sink_create,   .replace = sink_replace, .remove = sink_remove
-    };
-
-    (void)state;
-    hosts_open(&h, 1, 1);
-    sink = (struct sink){ .inner = open_memory(), .is_undone = true };
-    h.judge = roll_back;
-    o.lease_store = &table;
-    o.manual_checkpoint = o.whole_batch = true;
-    o.retry_attempts = 100;
-    o.retry_delay_ms = o.retry_delay_max_ms = 1000;
-    hosts_put(&h, 0, 10);
-    hosts_start(&h, 0, &o);
-    hosts_run(&h, 10500);
-    assert_in_range(last_attempt, 8, 14);
-    assert_in_range(h.deliveries, 80, 140);
-    assert_int_equal(h.hosts[0].events[RUNNEL_EVENT_SEEK], 0);
-    sink.is_undone = false;
-    h.judge = transact;
-    hosts_until(&h, hosts_all_seen, 60000);
-    hosts_stop(&h, 0);
-    hosts_check(&h);
-    close_memory(sink.inner);
-}
-
-static runnel_verdict keep_both(struct hosts_host *host, const char *lease,
-                                const runnel_batch *batch)
-{
-    (void)host;
-    (void)lease;
-    if (!both[0]) {
-        both[0] = batch;
-        if (runnel_batch_checkpoint(batch, &sink, NULL))
-            fail_msg("no checkpoint");
-    } else {
-        both[1] = batch;
-    }
-    return RUNNEL_PENDING;
-}
-
-static void a_transaction_ends_with_the_verdict_of_its_own_batch(void **state)
-{
-    static const runnel_feed_options small = { RUNNEL_FEED_INIT,
-                                               .start = RUNNEL_START_BEGINNING,
-                                               .page_limit = 5 };
-    runnel_processor_options o = hosts_options();
-    runnel_processor_stats stats = { RUNNEL_STATS_INIT };
-    runnel_lease_store table = {
-        RUNNEL_LEASE_STORE_INIT, .context = &sink,        .list = sink_list,
-        .create = sink_create,   .replace = sink_replace, .remove = sink_remove
-    };
-
-    (void)state;
-    hosts_open(&h, 1, 1);
-    sink = (struct sink){ .inner = open_memory(), .is_undone = true };
-    both[0] = both[1] = NULL;
-    h.judge = keep_both;
-    o.lease_store = &table;
-    o.manual_checkpoint = true;
-    o.pending_limit = 2;
-    o.feed = &small;
-    hosts_put(&h, 0, 10);
-    hosts_start(&h, 0, &o);
-    hosts_run(&h, 2000);
-    assert_non_null(both[1]);
-    runnel_batch_ack(both[1], RUNNEL_DONE); /* that of the first is open */
-    hosts_run(&h, 4000);                    /* a renewal would be due */
-    rn_host_read_stats(h.hosts[0].engine, &stats);
-    assert_int_equal(stats.lease_conflicts, 0);
-    h.judge = transact;
-    sink.is_undone = false;
-    runnel_batch_ack(both[0], RUNNEL_AGAIN);
-    hosts_until(&h, hosts_all_seen, 60000);
-    rn_host_read_stats(h.hosts[0].engine, &stats);
-    assert_int_equal(stats.lease_conflicts, 0);
-    hosts_stop(&h, 0);
-    close_memory(sink.inner);
+    hosts_memory_close(store);
 }
 
 static void a_missing_lease_container_is_created_if_asked(void **state)
@@ -872,11 +556,6 @@ int main(void)
         CASE(cycles_of_acquire_and_release_leave_nothing_behind),
         CASE(two_hosts_share_leases_in_memory),
         CASE(a_restarted_host_adopts_its_leases_in_memory_at_once),
-        CASE(a_checkpoint_joins_the_programs_transaction),
-        CASE(a_transaction_that_is_rolled_back_waits_for_its_retry),
-        CASE(a_transaction_ends_with_the_verdict_of_its_own_batch),
-        CASE(a_position_does_not_fall_after_a_checkpoint),
-        CASE(a_checkpoint_does_not_skip_what_is_taken_along),
         CASE(a_missing_lease_container_is_created_if_asked),
         CASE(a_factory_makes_an_observer_for_each_lease),
         CASE(all_versions_and_deletes_are_handled),
