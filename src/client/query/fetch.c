@@ -373,17 +373,17 @@ static runnel_code replace_source(struct rn_client_query *q, size_t *at,
                                   runnel_error *error)
 {
     struct rn_merge_source *s = q->sources[*at];
-    size_t before = q->count, heirs;
+    size_t before = q->count, added;
     runnel_code rc =
         rn_client_query_add_sources(q, *at + 1, &s->range, &s->range, s, error);
 
-    heirs = q->count - before;
+    added = q->count - before;
     if (rc) {
-        remove_sources(q, *at + 1, heirs);
+        remove_sources(q, *at + 1, added);
         return rc;
     }
     remove_sources(q, *at, 1);
-    for (; heirs > 0; heirs--)
+    for (; added > 0; added--)
         q->sources[(*at)++]->wants_page = true;
     return RUNNEL_OK;
 }

@@ -33,7 +33,7 @@ static void print_document(const struct rn_json *json)
     rn_out(RN_LIT("}\n"));
 }
 
-/* The key is JSON in ASCII, as a header has it; people want their letters. */
+/* The key is JSON in ASCII, for a header; it is shown in its own letters. */
 static void print_key(runnel_bytes key)
 {
     struct rn_buf buf = RN_BUF_INIT(key.len);
